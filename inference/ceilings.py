@@ -1,0 +1,176 @@
+"""This machine's roofs, measured: read bandwidth, matmul rate, and what a pass costs before any arithmetic."""
+
+import datetime
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Generator
+from copy import deepcopy
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inference import APP_VERSION
+from inference.engine import Engine
+from inference.roofline import Ceilings
+from inference.weights import cache_folder
+
+_REPEATS = 7
+_MIB = 2**20
+
+
+def measure(engine: Engine) -> Generator[float, None, Ceilings]:
+    """Yields the fraction done after every short piece of work; returns the roofs and keeps them on disk."""
+    measured = len(_MATMUL_SIZES) + 2
+    bandwidth = yield from _part(_bandwidth(engine.device, engine.dtype), 0, measured)
+    rates = []
+    for place, size in enumerate(_MATMUL_SIZES):
+        rates.append((yield from _part(_matmul_rate(engine.device, engine.dtype, size), 1 + place, measured)))
+    overhead_s = yield from _part(_overhead(engine), measured - 1, measured)
+    ceilings = Ceilings(
+        device=device_name(engine.device),
+        dtype=str(engine.dtype).removeprefix("torch."),
+        bandwidth=bandwidth,
+        flops=max(rates),
+        overhead_s=overhead_s,
+        measured_on=datetime.date.today().isoformat(),
+        threads=torch.get_num_threads(),
+    )
+    path = _path(engine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(asdict(ceilings)))
+    temporary.replace(path)
+    return ceilings
+
+
+def remembered(engine: Engine) -> Ceilings | None:
+    """The roofs measured earlier on this machine for this device, dtype, thread count and depth; None if never."""
+    try:
+        return Ceilings(**json.loads(_path(engine).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def forget(engine: Engine) -> None:
+    _path(engine).unlink(missing_ok=True)
+
+
+def device_name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return "CPU"
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "CPU")
+
+
+_MATMUL_SIZES = (1024, 2048)
+
+
+def _path(engine: Engine) -> Path:
+    kind = "".join(char if char.isalnum() else "-" for char in device_name(engine.device))
+    dtype = str(engine.dtype).removeprefix("torch.")
+    depth = f"{type(engine.model).__name__}-{engine.spec.num_layers}"
+    name = f"{APP_VERSION}-{kind}-{dtype}-{torch.get_num_threads()}-{torch.__version__}-{depth}.json"
+    return cache_folder() / "ceilings" / name
+
+
+def _part(work: Generator[float, None, float], place: int, num_parts: int) -> Generator[float, None, float]:
+    while True:
+        try:
+            yield (place + next(work)) / num_parts
+        except StopIteration as end:
+            return float(end.value)
+
+
+def _median_seconds(device: torch.device, run: Callable[[], object]) -> Generator[float, None, float]:
+    """Median of repeats after one warm-up, each ended by a synchronisation; yields the fraction done."""
+    times = []
+    for repeat in range(_REPEATS + 1):
+        start = time.perf_counter()
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        if repeat:
+            times.append(time.perf_counter() - start)
+        yield repeat / (_REPEATS + 1)
+    return statistics.median(times)
+
+
+def _bandwidth(device: torch.device, dtype: torch.dtype) -> Generator[float, None, float]:
+    """Bytes/s of a matrix-vector product over a buffer many times the last-level cache.
+
+    A decode pass is mostly such products, and here they read faster than a plain sum.
+    """
+    rows, columns = _buffer_bytes(device) // (dtype.itemsize * 4096), 4096
+    matrix = torch.ones(rows, columns, dtype=dtype, device=device)
+    vector = torch.ones(columns, dtype=dtype, device=device)
+    seconds = yield from _median_seconds(device, lambda: torch.mv(matrix, vector))
+    return matrix.nbytes / seconds
+
+
+def _buffer_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return 2048 * _MIB  # caches of accelerators are under 300 MiB
+    return max(512 * _MIB, min(8 * _last_level_cache(), 2048 * _MIB))
+
+
+def _last_level_cache() -> int:
+    """Bytes, from Linux; 32 MiB where it does not say."""
+    try:
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text().strip()
+        return int(text.removesuffix("K")) * 1024
+    except (OSError, ValueError):
+        return 32 * _MIB
+
+
+def _matmul_rate(device: torch.device, dtype: torch.dtype, size: int) -> Generator[float, None, float]:
+    scale = 4 if device.type == "cuda" else 1
+    side = size * scale
+    a: Tensor = torch.ones(side, side, dtype=dtype, device=device)
+    seconds = yield from _median_seconds(device, lambda: a @ a)
+    return 2 * side**3 / seconds
+
+
+def _overhead(engine: Engine) -> Generator[float, None, float]:
+    """Seconds of a decode pass through a hollow twin: the same layers, with widths too small to cost anything."""
+    twin = Engine(
+        type(engine.model)(_hollow(engine.model.config)).to(engine.device, engine.dtype),
+        engine.tokenizer,
+        name="hollow twin",
+        revision="",
+        has_random_weights=True,
+    )
+    cache = twin.new_cache()
+    twin.forward([1] * 8, cache)
+    times = []
+    for repeat in range(24):
+        times.append(twin.forward([1], cache).forward_s)
+        yield repeat / 24
+    return statistics.median(times[4:])
+
+
+def _hollow(config: Any) -> Any:
+    """The configuration with the depth kept and every width shrunk."""
+    hollow = deepcopy(config)
+    small = {
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 4,
+        "vocab_size": 16,
+        "pad_token_id": None,
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }
+    for name, value in small.items():
+        if hasattr(hollow, name):
+            setattr(hollow, name, value)
+    return hollow

@@ -1,0 +1,190 @@
+"""A model and its tokenizer, shared and read-only; the one call into transformers, with its timers."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+
+from inference import random_model, tokens
+from inference.spec import ModelSpec
+from inference.weights import ModelFolder, WeightsError, find
+
+ATTENTION = "sdpa"  # fused attention is the honest default for timing
+
+
+class OutOfMemoryError(RuntimeError):
+    """The device has no memory left for this pass; the run can go on after memory is freed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forward:
+    """One pass as the model returned it. Only the newest of a run is kept: it is as wide as the vocabulary."""
+
+    logits: Tensor
+    """[vocab], float32, on the CPU: the last position's."""
+    forward_s: float
+    device_s: float | None
+
+
+class Engine:
+    """Knows nothing of learners or threads: whoever owns the device calls `forward`, one caller at a time."""
+
+    def __init__(
+        self, model: Any, tokenizer: Any, *, name: str, revision: str, has_random_weights: bool
+    ) -> None:
+        self.model = model.eval().requires_grad_(False)
+        self.tokenizer = tokenizer
+        self.name = name
+        self.revision = revision
+        self.has_random_weights = has_random_weights
+        self.device: torch.device = model.device
+        self.dtype: torch.dtype = model.dtype
+        num_params = sum(parameter.numel() for parameter in model.parameters())
+        bits = self.dtype.itemsize * 8
+        self.spec = ModelSpec.from_config(
+            model.config, name=name, total_params=num_params, weight_bits=bits, kv_bits=bits
+        )
+        self.token_bytes = tokens.TokenBytes(tokenizer)
+        self.end_tokens = _end_tokens(model, tokenizer)
+
+    @classmethod
+    def load(
+        cls,
+        model: str | None = None,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        progress: Callable[[str, float | None], None] | None = None,
+    ) -> "Engine":
+        """Load `model`: None is TWOPHASES_MODEL or the default; a folder, a hub id, or `random:SHAPE`.
+
+        Raises WeightsError with one clear sentence when the weights cannot be had.
+        """
+        report = progress or (lambda sentence, fraction: None)
+        name = model or os.environ.get("TWOPHASES_MODEL") or None
+        place = torch.device(device) if device is not None else _best_device()
+        number = _dtype(dtype) if dtype is not None else _best_dtype(place)
+        if name is not None and name.startswith(random_model.PREFIX):
+            shape = name.removeprefix(random_model.PREFIX)
+            try:
+                loaded, tokenizer = random_model.build(shape, dtype=number, device=place)
+            except ValueError as error:
+                raise WeightsError(str(error)) from None
+            return cls(loaded, tokenizer, name=name, revision="seed 0", has_random_weights=True)
+        folder = find(name, progress=report)
+        report("Loading the model", None)
+        loaded, tokenizer = _from_folder(folder, place, number)
+        return cls(loaded, tokenizer, name=folder.name, revision=folder.revision, has_random_weights=False)
+
+    @property
+    def is_chat_model(self) -> bool:
+        return self.tokenizer.chat_template is not None
+
+    def new_cache(self) -> DynamicCache:
+        return DynamicCache(config=self.model.config)
+
+    @torch.inference_mode()
+    def forward(self, token_ids: Sequence[int], cache: DynamicCache) -> Forward:
+        """Feed `token_ids` after what `cache` holds; the cache grows by their number.
+
+        After an exception the cache may have grown in some layers and not in others: throw it away.
+        """
+        ids = torch.tensor([list(token_ids)], device=self.device)
+        events = _DeviceClock() if self.device.type == "cuda" else None
+        start = time.perf_counter()
+        try:
+            if events:
+                events.start()
+            output = self.model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=1)
+            if events:
+                events.stop()
+            logits = output.logits[0, -1].float().cpu()  # the copy also waits for the device
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            raise OutOfMemoryError(_no_memory(len(token_ids))) from error
+        except RuntimeError as error:
+            if "memory" in str(error).lower():  # the CPU allocator raises a plain RuntimeError
+                raise OutOfMemoryError(_no_memory(len(token_ids))) from error
+            raise
+        forward_s = time.perf_counter() - start
+        return Forward(logits=logits, forward_s=forward_s, device_s=events.seconds() if events else None)
+
+
+def _event() -> Any:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+
+
+class _DeviceClock:
+    """The device's own time between two points of its stream, by CUDA events."""
+
+    def __init__(self) -> None:
+        self._start, self._stop = _event(), _event()
+
+    def start(self) -> None:
+        torch.cuda.synchronize()
+        self._start.record()
+
+    def stop(self) -> None:
+        self._stop.record()
+
+    def seconds(self) -> float:
+        self._stop.synchronize()
+        return float(self._start.elapsed_time(self._stop)) / 1e3
+
+
+def measured_kv_bytes(cache: DynamicCache) -> int:
+    """Bytes of the keys and values, summed over the cache's own tensors."""
+    return sum(
+        layer.keys.nbytes + layer.values.nbytes
+        for layer in cache.layers
+        if getattr(layer, "keys", None) is not None
+    )
+
+
+def _from_folder(folder: ModelFolder, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    path: Path = folder.path
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, **safe)
+        model = AutoModelForCausalLM.from_pretrained(
+            path, use_safetensors=True, dtype=dtype, attn_implementation=ATTENTION, **safe
+        )
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise WeightsError(f"{folder.name} cannot be loaded ({reason}); choose another model") from error
+    return model.to(device), tokenizer
+
+
+def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+    ends = model.generation_config.eos_token_id
+    if ends is None:
+        ends = tokenizer.eos_token_id
+    return frozenset([] if ends is None else [ends] if isinstance(ends, int) else ends)
+
+
+def _best_device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _best_dtype(device: torch.device) -> torch.dtype:
+    if device.type != "cuda":
+        return torch.float32  # bfloat16 matrix-vector products are slow on most CPUs
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+
+
+def _dtype(dtype: str | torch.dtype) -> torch.dtype:
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    names = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype not in names:
+        raise ValueError(f"dtype must be one of {', '.join(names)}, got {dtype!r}")
+    return names[dtype]
+
+
+def _no_memory(num_tokens: int) -> str:
+    return f"no memory was left for a pass of {num_tokens} tokens; shorten the prompt or reset another run"

@@ -1,0 +1,306 @@
+"""One prompt's run: prefill, then decode, with its KV cache, its rng and its trace."""
+
+import datetime
+import math
+import time
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+import transformers
+from torch import Tensor
+from transformers import DynamicCache
+
+from inference import APP_VERSION, tokens
+from inference.engine import ATTENTION, Engine, Forward, measured_kv_bytes
+from inference.params import SamplingParams
+from inference.sampling import Stage, draw, stages, step_rng
+from inference.trace import Candidate, Metadata, Phase, Step, StopReason, Token, Trace
+
+NUM_CANDIDATES = 12
+
+
+class Generation:
+    """Belongs to one learner and one run. Runs in any thread, one caller at a time.
+
+    N output tokens take one `prefill` and N - 1 `decode`s. The newest token is not in the cache.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        prompt: str,
+        params: SamplingParams | None = None,
+        max_new_tokens: int = 64,
+        *,
+        chat_template: bool = False,
+        stop: Sequence[str] = (),
+    ) -> None:
+        _check(prompt, max_new_tokens, stop)
+        params = params or SamplingParams()
+        start = time.perf_counter()
+        prompt_ids = tokens.encode(engine.tokenizer, prompt, chat_template=chat_template)
+        self._tokenize_s = time.perf_counter() - start
+        limit = engine.spec.max_context
+        if not prompt_ids:
+            raise ValueError("the prompt has no tokens; type some text")
+        if len(prompt_ids) > limit:
+            raise ValueError(
+                f"the prompt has {len(prompt_ids):,} tokens, the model's context holds {limit:,}; shorten it"
+            )
+        self.engine = engine
+        self.last: Forward | None = None
+        """The newest pass; None before prefill and after a rewind."""
+        self._cache: DynamicCache | None = None
+        self._prompt_ids = prompt_ids
+        self.trace = Trace(
+            metadata=_metadata(engine, params, max_new_tokens, chat_template, tuple(stop)),
+            prompt=prompt,
+            prompt_tokens=tuple(Token(token_id, engine.token_bytes[token_id]) for token_id in prompt_ids),
+        )
+
+    @property
+    def params(self) -> SamplingParams:
+        return self.trace.metadata.sampling[-1][1]
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        return self.trace.stop_reason
+
+    @property
+    def finished(self) -> bool:
+        return self.trace.stop_reason is not None
+
+    @property
+    def num_cached(self) -> int:
+        """Tokens whose keys and values are held now."""
+        return 0 if self._cache is None else int(self._cache.get_seq_length())
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of the KV cache held now; 0 while given up."""
+        return 0 if self._cache is None else measured_kv_bytes(self._cache)
+
+    def set_params(self, params: SamplingParams) -> None:
+        """Sample the next steps with other settings; the trace says from where."""
+        if params == self.params:
+            return
+        here = len(self.trace.steps)
+        earlier = tuple(entry for entry in self.trace.metadata.sampling if entry[0] < here)
+        self.trace.metadata = replace(self.trace.metadata, sampling=(*earlier, (here, params)))
+
+    def prefill(self, *, queue_s: float = 0.0) -> Step:
+        """Feed the whole prompt in one pass and sample the first token from its last position."""
+        if self.trace.steps:
+            raise RuntimeError("prefill has run; call decode() for the next token")
+        return self._pass("prefill", self._prompt_ids, queue_s=queue_s, tokenize_s=self._tokenize_s)
+
+    def decode(self, *, queue_s: float = 0.0) -> Step:
+        """Feed the newest token and sample the next."""
+        if not self.trace.steps:
+            raise RuntimeError("the KV cache is empty; call prefill() before decode()")
+        if self.finished:
+            raise RuntimeError(f"the run has ended ({self.stop_reason}); rewind() or fork() to go on")
+        return self._pass("decode", [self.trace.steps[-1].token_id], queue_s=queue_s)
+
+    def rewind(self, index: int) -> None:
+        """Make step `index` the newest again: later columns are cropped off the cache, nothing is recomputed."""
+        steps = self.trace.steps
+        if not 0 <= index < len(steps):
+            raise ValueError(f"step {index} does not exist; this run has steps 0 to {len(steps) - 1}")
+        num_dropped = len(steps) - 1 - index
+        if num_dropped == 0:
+            return
+        self.last = None
+        self._crop(num_dropped)
+        del steps[index + 1 :]
+        del self.trace.key_norms[steps[-1].context_len :]
+        kept = tuple(entry for entry in self.trace.metadata.sampling if entry[0] <= index)
+        self.trace.metadata = replace(self.trace.metadata, sampling=kept)
+        self.trace.stop_reason = self._reason()
+
+    def fork(self, token_id: int) -> Step:
+        """Put another token in the newest step's place and go on from there; its pass is not run again."""
+        if not self.trace.steps:
+            raise RuntimeError("there is no step to fork from; call prefill() first")
+        step = self.trace.steps[-1]
+        if not 0 <= token_id < self.engine.spec.vocab_size:
+            raise ValueError(f"token {token_id} is not in the vocabulary of {self.engine.spec.vocab_size:,}")
+        logprob = self._logprob(step, token_id)
+        self.trace.steps[-1] = replace(
+            step,
+            token_id=token_id,
+            raw=self.engine.token_bytes[token_id],
+            logprob=logprob,
+            is_forced=True,
+            text="",
+        )
+        self._finish_step()
+        return self.trace.steps[-1]
+
+    def release_cache(self) -> None:
+        """Give the KV cache's memory up; the next decode rebuilds it from the token ids."""
+        self._cache = None
+
+    def _pass(self, phase: Phase, token_ids: list[int], *, queue_s: float, tokenize_s: float = 0.0) -> Step:
+        rebuild_s = self._ensure_cache(len(self.trace.token_ids) - len(token_ids))
+        assert self._cache is not None
+        try:
+            forward = self.engine.forward(token_ids, self._cache)
+        except BaseException:
+            self._cache = None  # some layers may have grown; the token ids rebuild it
+            raise
+        start = time.perf_counter()
+        index = len(self.trace.steps)
+        chain = stages(forward.logits, self.params, self.trace.token_ids)
+        token_id = draw(chain[-1], self.params, step_rng(self.params.seed, index))
+        sample_s = time.perf_counter() - start
+        logprobs = torch.log_softmax(forward.logits, dim=-1)
+        step = Step(
+            index=index,
+            phase=phase,
+            num_query_tokens=len(token_ids),
+            context_len=self.num_cached,
+            token_id=token_id,
+            text="",
+            logprob=min(float(logprobs[token_id]), 0.0),
+            entropy=_entropy(logprobs),
+            tokenize_s=tokenize_s,
+            queue_s=queue_s,
+            forward_s=forward.forward_s,
+            device_s=forward.device_s,
+            sample_s=sample_s,
+            detokenize_s=0.0,
+            kv_bytes=measured_kv_bytes(self._cache),
+            raw=self.engine.token_bytes[token_id],
+            rebuild_s=rebuild_s,
+            candidates=self._candidates(logprobs, chain, token_id),
+        )
+        self.last = forward
+        self.trace.key_norms += _key_norms(self._cache, len(token_ids))
+        self.trace.steps.append(step)
+        self._finish_step()
+        return self.trace.steps[-1]
+
+    def _finish_step(self) -> None:
+        """Decide whether the newest step ends the run, and add its text, timed."""
+        start = time.perf_counter()
+        steps = self.trace.steps
+        self.trace.stop_reason = self._reason()
+        text = tokens.decode(self.engine.tokenizer, [step.token_id for step in steps])
+        before = sum(len(step.text) for step in steps[:-1])
+        is_whole = not text.endswith(tokens.REPLACEMENT) or self.finished
+        if is_whole:
+            steps[-1] = replace(steps[-1], text=text[before:])
+            if self.trace.stop_reason is None:
+                self.trace.stop_reason = self._reason()  # a stop string may only now be complete
+        steps[-1] = replace(steps[-1], detokenize_s=time.perf_counter() - start)
+
+    def _reason(self) -> StopReason | None:
+        steps, metadata = self.trace.steps, self.trace.metadata
+        if steps[-1].token_id in self.engine.end_tokens:
+            return "end token"
+        if any(stop in self.trace.text for stop in metadata.stop):
+            return "stop string"
+        if len(steps) >= metadata.max_new_tokens:
+            return "maximum"
+        if steps[-1].context_len >= self.engine.spec.max_context:
+            return "context full"
+        return None
+
+    def _ensure_cache(self, num_tokens: int) -> float:
+        """Hold a cache of the first `num_tokens` tokens. Returns the seconds a rebuild took, 0 if none."""
+        if self._cache is not None and self.num_cached == num_tokens:
+            return 0.0
+        self._cache = self.engine.new_cache()
+        if num_tokens == 0:
+            return 0.0
+        return self.engine.forward(self.trace.token_ids[:num_tokens], self._cache).forward_s
+
+    def _crop(self, num_tokens: int) -> None:
+        if self._cache is None:
+            return
+        if any(getattr(layer, "is_sliding", False) for layer in self._cache.layers):
+            self._cache = None  # a sliding window has forgotten what it would have to give back
+        else:
+            self._cache.crop(-num_tokens)
+
+    def _logprob(self, step: Step, token_id: int) -> float:
+        if self.last is not None:
+            return min(float(torch.log_softmax(self.last.logits, dim=-1)[token_id]), 0.0)
+        for candidate in step.candidates:
+            if candidate.token_id == token_id:
+                return math.log(candidate.probability) if candidate.probability > 0 else -1e9
+        raise ValueError(
+            f"token {token_id} was not among the {len(step.candidates)} candidates kept for step {step.index}; "
+            "choose one of them, or fork at the newest step"
+        )
+
+    def _candidates(self, logprobs: Tensor, chain: list[Stage], token_id: int) -> tuple[Candidate, ...]:
+        best = logprobs.topk(min(NUM_CANDIDATES, logprobs.numel()))
+        ids = best.indices.tolist()
+        if token_id not in ids:
+            ids = [*ids[:-1], token_id]
+        at = torch.tensor(ids)
+        last = chain[-1].logits
+        raw = logprobs[at].exp().clamp(max=1.0).tolist()
+        kept = torch.isfinite(last[at]).tolist()
+        if self.params.is_greedy:
+            sampled = [float(candidate == token_id) for candidate in ids]
+        else:
+            sampled = (last[at] - last.logsumexp(-1)).exp().clamp(max=1.0).tolist()
+        return tuple(
+            Candidate(candidate, self.engine.token_bytes[candidate], probability, chance, is_kept)
+            for candidate, probability, chance, is_kept in zip(ids, raw, sampled, kept, strict=True)
+        )
+
+
+def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
+    if not prompt.strip():
+        raise ValueError("the prompt is empty; type some text")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the prompt has half a character at position {error.start}; delete it") from None
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be a whole number from 1, got {max_new_tokens!r}")
+    if isinstance(stop, str) or any(not text for text in stop):
+        raise ValueError("stop must be a list of texts that are not empty")
+
+
+def _entropy(logprobs: Tensor) -> float:
+    """In nats. Tokens of probability 0 add nothing (0 x -inf is 0 here)."""
+    return max(float(-(logprobs.exp() * logprobs.clamp(min=-1e9)).sum()), 0.0)
+
+
+def _key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
+    """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position."""
+    newest = [layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1) for layer in cache.layers]
+    norms = torch.stack([keys.norm(dim=-1, dtype=torch.float32) for keys in newest], dim=1)
+    return [array("f", column) for column in norms.cpu().tolist()]
+
+
+def _metadata(
+    engine: Engine, params: SamplingParams, max_new_tokens: int, chat_template: bool, stop: tuple[str, ...]
+) -> Metadata:
+    device = torch.cuda.get_device_name(engine.device) if engine.device.type == "cuda" else "CPU"
+    return Metadata(
+        model=engine.name,
+        revision=engine.revision,
+        spec=engine.spec,
+        dtype=str(engine.dtype).removeprefix("torch."),
+        device=device,
+        threads=torch.get_num_threads(),
+        attention=ATTENTION,
+        execution="eager",
+        torch_version=torch.__version__,
+        transformers_version=transformers.__version__,
+        app_version=APP_VERSION,
+        date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        has_random_weights=engine.has_random_weights,
+        chat_template=chat_template,
+        max_new_tokens=max_new_tokens,
+        stop=stop,
+        sampling=((0, params),),
+    )

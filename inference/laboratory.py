@@ -1,0 +1,116 @@
+"""What one server process has: the model as it loads, its worker, the learners' runs and the machine's roofs."""
+
+import gc
+import logging
+import threading
+import time
+from collections.abc import Generator
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from inference.roofline import Ceilings
+from inference.weights import WeightsError
+from inference.worker import Worker
+
+if TYPE_CHECKING:
+    from inference.engine import Engine
+    from inference.runs import Limits, Runs
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    state: Literal["loading", "ready", "failed"]
+    sentence: str
+    fraction: float | None = None
+    """Of the present part of the work; None where it cannot be known."""
+    started_s: float = 0.0
+    """On the monotonic clock."""
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.started_s
+
+
+class Laboratory:
+    """One per process. `start` returns at once; pages read `status` and use `runs` when it is ready."""
+
+    def __init__(self, model: str | None = None) -> None:
+        self._model = model
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.status = ModelStatus("loading", "Starting", started_s=time.monotonic())
+        self.worker = Worker()
+        self.engine: Engine | None = None
+        self.runs: Runs | None = None
+        self.limits: Limits | None = None
+        self.ceilings: Ceilings | None = None
+        self.ceilings_fraction: float | None = None
+        """How much of measuring the roofs is done; None when nothing is being measured."""
+
+    def start(self) -> None:
+        """Load in the background, once; again only after a failure."""
+        with self._starting:
+            if self._thread is not None and (self._thread.is_alive() or self.status.state == "ready"):
+                return
+            self.status = ModelStatus("loading", "Starting", started_s=time.monotonic())
+            self._thread = threading.Thread(target=self._load, name="model loader", daemon=True)
+            self._thread.start()
+
+    def wait(self, timeout_s: float) -> ModelStatus:
+        """Block until loading has ended, for tests and benchmarks."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+        return self.status
+
+    def measure_ceilings(self) -> "Future[Ceilings] | None":
+        """Measure this machine's roofs again, between the learners' passes."""
+        from inference.ceilings import measure  # noqa: PLC0415  # torch must not hold up the first page
+
+        if self.engine is None or self.ceilings_fraction is not None:
+            return None
+        self.ceilings_fraction = 0.0
+        work = measure(self.engine)
+
+        def report() -> Generator[None, None, Ceilings]:
+            try:
+                while True:
+                    self.ceilings_fraction = next(work)
+                    yield
+            except StopIteration as end:
+                ceilings: Ceilings = end.value
+                self.ceilings = ceilings
+                return ceilings
+            finally:
+                self.ceilings_fraction = None
+
+        return self.worker.submit_background(report())
+
+    def _load(self) -> None:
+        from inference.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
+        from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
+        from inference.runs import Limits, Runs  # noqa: PLC0415
+
+        try:
+            self.limits = Limits()
+            engine = Engine.load(self._model, progress=self._report)
+        except (WeightsError, ValueError) as error:
+            self.status = replace(self.status, state="failed", sentence=str(error), fraction=None)
+            log.error("The model could not be loaded: %s", error)
+            return
+        self.runs = Runs(engine, self.worker, self.limits)
+        self.engine = engine
+        self.ceilings = remembered(engine)
+        gc.collect()
+        gc.freeze()  # each page run would otherwise walk torch's half million objects
+        self.status = replace(self.status, state="ready", sentence=f"{engine.name} is ready", fraction=None)
+        log.info("%s is ready after %.1f s", engine.name, self.status.elapsed_s)
+        if self.ceilings is None:
+            self.measure_ceilings()
+
+    def _report(self, sentence: str, fraction: float | None) -> None:
+        if sentence != self.status.sentence:
+            log.info("%s", sentence)
+        self.status = replace(self.status, sentence=sentence, fraction=fraction)

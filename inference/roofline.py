@@ -1,0 +1,84 @@
+"""Which limit holds: arithmetic, memory, or the overhead of asking for either."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from inference.cost import Work
+
+Regime = Literal["compute-bound", "memory-bound", "overhead-bound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """This machine's roofs, measured on it."""
+
+    device: str
+    dtype: str
+    bandwidth: float
+    """Bytes per second, reading."""
+    flops: float
+    """FLOP per second of a large matmul in `dtype`."""
+    overhead_s: float
+    """Seconds a pass takes when its arithmetic and its bytes are next to nothing."""
+    measured_on: str
+    """ISO date."""
+    threads: int
+
+    @property
+    def ridge_point(self) -> float:
+        """FLOPs per byte where the roof bends."""
+        return self.flops / self.bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """The least seconds one pass can take, by each limit on its own."""
+
+    compute_s: float
+    memory_s: float
+    overhead_s: float
+
+    @property
+    def regime(self) -> Regime:
+        """The limit with the longest time; near a tie, both matter."""
+        if self.overhead_s >= max(self.compute_s, self.memory_s):
+            return "overhead-bound"
+        return "compute-bound" if self.compute_s > self.memory_s else "memory-bound"
+
+
+def attainable(intensity: float, bandwidth: float, flops: float) -> float:
+    """The roofline: FLOP/s within reach at this arithmetic intensity."""
+    return min(flops, intensity * bandwidth)
+
+
+def floors(work: Work, ceilings: Ceilings) -> Floors:
+    """How long this work takes at least under these roofs."""
+    return Floors(
+        compute_s=work.flops / ceilings.flops,
+        memory_s=work.bytes / ceilings.bandwidth,
+        overhead_s=ceilings.overhead_s,
+    )
+
+
+def regime(work: Work, ceilings: Ceilings) -> Regime:
+    """Which of the three limits sets this pass's time."""
+    return floors(work, ceilings).regime
+
+
+def share_of_bandwidth(work: Work, seconds: float, ceilings: Ceilings) -> float:
+    """MBU: estimated bytes per measured second, as a share of the measured bandwidth.
+
+    Above 1 the estimate counts bytes that never left a cache, or the ceiling was measured too low.
+    """
+    return work.bytes / _positive(seconds) / ceilings.bandwidth
+
+
+def share_of_flops(work: Work, seconds: float, ceilings: Ceilings) -> float:
+    """MFU: estimated FLOPs per measured second, as a share of the measured FLOP/s."""
+    return work.flops / _positive(seconds) / ceilings.flops
+
+
+def _positive(seconds: float) -> float:
+    if seconds <= 0:
+        raise ValueError(f"a measured time must be above 0 seconds, got {seconds}")
+    return seconds

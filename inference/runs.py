@@ -1,0 +1,228 @@
+"""The learners' runs on one machine: who owns which, and whose KV cache gives way when memory runs short."""
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from inference.cost import kv_bytes
+from inference.engine import Engine
+from inference.generation import Generation
+from inference.params import SamplingParams
+from inference.recipe import Recipe
+from inference.trace import Trace
+from inference.worker import BusyError, Worker
+
+
+def _setting(name: str, default: int) -> int:
+    text = os.environ.get(f"TWOPHASES_{name}", str(default))
+    if not text.isdigit():
+        raise ValueError(f"TWOPHASES_{name} must be a whole number, got {text!r}")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one learner, and all together, may ask of this machine. Each is set by TWOPHASES_ and its name."""
+
+    max_prompt_chars: int = field(default_factory=lambda: _setting("MAX_PROMPT_CHARS", 100_000))
+    max_prompt_tokens: int = field(default_factory=lambda: _setting("MAX_PROMPT_TOKENS", 4_096))
+    max_new_tokens: int = field(default_factory=lambda: _setting("MAX_NEW_TOKENS", 1_024))
+    kv_bytes_per_learner: int = field(default_factory=lambda: _setting("KV_BYTES_PER_LEARNER", 1_000_000_000))
+    kv_bytes_total: int = field(default_factory=lambda: _setting("KV_BYTES_TOTAL", 4_000_000_000))
+    idle_s: int = field(default_factory=lambda: _setting("IDLE_SECONDS", 900))
+    """After this long without a step a run gives its KV cache up."""
+    max_learners: int = field(default_factory=lambda: _setting("MAX_LEARNERS", 200))
+    """Runs kept; the one unused for longest is dropped for a new one."""
+
+    def check(self, recipe: Recipe) -> None:
+        """Refuse what is too large before any work."""
+        if not recipe.prompt.strip():
+            raise ValueError("The prompt is empty. Type some text or choose an example.")
+        if len(recipe.prompt) > self.max_prompt_chars:
+            raise ValueError(
+                f"The prompt has {len(recipe.prompt):,} characters; this server takes at most "
+                f"{self.max_prompt_chars:,}. Shorten it."
+            )
+        if not 1 <= recipe.max_new_tokens <= self.max_new_tokens:
+            raise ValueError(
+                f"Maximum new tokens must be from 1 to {self.max_new_tokens:,}, got {recipe.max_new_tokens:,}."
+            )
+
+    def check_tokens(self, generation: Generation) -> None:
+        """Refuse a prompt whose tokens or whose full cache would be too large, before the first pass."""
+        num_prompt = len(generation.trace.prompt_tokens)
+        if num_prompt > self.max_prompt_tokens:
+            raise ValueError(
+                f"The prompt has {num_prompt:,} tokens; this server takes at most {self.max_prompt_tokens:,}. "
+                "Shorten it."
+            )
+        spec = generation.engine.spec
+        last = min(num_prompt + generation.trace.metadata.max_new_tokens - 1, spec.max_context)
+        full = kv_bytes(spec, context_len=last)
+        if full > min(self.kv_bytes_per_learner, self.kv_bytes_total):
+            raise ValueError(
+                f"This run's KV cache could grow to {full / 1e6:,.0f} MB; a learner may hold "
+                f"{self.kv_bytes_per_learner / 1e6:,.0f} MB. Shorten the prompt or lower the maximum."
+            )
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One learner's live run. Only jobs of the worker change it; pages read its trace."""
+
+    generation: Generation
+    recipe: Recipe
+    branches: list[Trace] = field(default_factory=list)
+    """How the run stood before each fork, newest last."""
+    last_used_s: float = field(default_factory=time.monotonic)
+    was_released: bool = False
+    """Its cache was given up for memory since the last step."""
+
+    @property
+    def trace(self) -> Trace:
+        return self.generation.trace
+
+
+MAX_BRANCHES = 8
+
+
+class Runs:
+    """Every method returns at once with a future; the work happens in the worker, one job at a time.
+
+    `expected` is the number of steps the learner saw when they pressed: a press that arrives twice, or late,
+    finds another number and does nothing.
+    """
+
+    def __init__(self, engine: Engine, worker: Worker, limits: Limits) -> None:
+        self._engine, self._worker, self._limits = engine, worker, limits
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+
+    def get(self, learner: str) -> Run | None:
+        return self._runs.get(learner)
+
+    def start(self, learner: str, recipe: Recipe) -> "Future[Run]":
+        """A new run in place of the learner's old one: tokenise, check, prefill. ValueError refuses it."""
+        self._limits.check(recipe)
+
+        def job(queue_s: float) -> Run:
+            generation = Generation(
+                self._engine,
+                recipe.prompt,
+                recipe.params,
+                recipe.max_new_tokens,
+                chat_template=recipe.chat_template,
+                stop=recipe.stop,
+            )
+            self._limits.check_tokens(generation)
+            self._make_room(
+                None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens))
+            )
+            run = Run(generation, recipe)
+            _step(run, queue_s)
+            self._keep(learner, run)
+            return run
+
+        return self._worker.submit(job)
+
+    def advance(self, learner: str, expected: int) -> "Future[Run]":
+        """One decode pass."""
+
+        def job(run: Run, queue_s: float) -> None:
+            if not run.generation.finished:
+                _step(run, queue_s)
+
+        return self._submit(learner, expected, job)
+
+    def branch(
+        self,
+        learner: str,
+        expected: int,
+        *,
+        index: int,
+        token_id: int | None = None,
+        params: SamplingParams | None,
+    ) -> "Future[Run]":
+        """Go back to step `index` and on from there: with another token, other settings, or both.
+
+        The run as it stood is kept as a branch. Only a change of settings is followed by a pass.
+        """
+
+        def job(run: Run, queue_s: float) -> None:
+            before = run.trace.until(len(run.trace.steps) - 1)
+            before = Trace(
+                before.metadata, before.prompt, before.prompt_tokens, list(before.steps), list(before.key_norms),
+                before.ceilings, before.stop_reason,
+            )  # fmt: skip
+            run.generation.rewind(index)
+            run.recipe = Recipe.of(run.trace)
+            if params is not None:
+                run.generation.set_params(params)
+            if token_id is not None:
+                run.generation.fork(token_id)
+            elif not run.generation.finished:
+                _step(run, queue_s)
+            run.branches = [*run.branches, before][-MAX_BRANCHES:]
+
+        return self._submit(learner, expected, job)
+
+    def forget(self, learner: str) -> None:
+        """Drop a learner's run, its cache with it."""
+        self._runs.pop(learner, None)
+
+    def kv_bytes_held(self) -> int:
+        return sum(run.generation.kv_bytes for run in list(self._runs.values()))
+
+    def _submit(self, learner: str, expected: int, change: Callable[[Run, float], None]) -> "Future[Run]":
+        run = self._runs.get(learner)
+        if run is None:
+            raise BusyError("this run is no longer on the server; press Prefill to run the prompt again")
+
+        def job(queue_s: float) -> Run:
+            if len(run.trace.steps) == expected:
+                growth = kv_bytes(self._engine.spec, context_len=run.trace.steps[-1].context_len + 1)
+                self._make_room(run, growth - run.generation.kv_bytes)
+                change(run, queue_s)
+                run.last_used_s = time.monotonic()
+                self._runs.move_to_end(learner)
+            return run
+
+        return self._worker.submit(job)
+
+    def _keep(self, learner: str, run: Run) -> None:
+        self._runs.pop(learner, None)
+        while len(self._runs) >= self._limits.max_learners:
+            self._runs.popitem(last=False)
+        self._runs[learner] = run
+
+    def _make_room(self, current: Run | None, needed: float) -> None:
+        """Take caches back: from the long idle always, then from the least recently used until `needed` fits."""
+        now = time.monotonic()
+        idle = sorted(
+            (run for run in self._runs.values() if run is not current), key=lambda run: run.last_used_s
+        )
+        for run in idle:
+            is_long_idle = now - run.last_used_s > self._limits.idle_s
+            is_short = self.kv_bytes_held() + needed > self._limits.kv_bytes_total
+            if run.generation.num_cached and (is_long_idle or is_short):
+                run.generation.release_cache()
+                run.was_released = True
+
+
+def _step(run: Run, queue_s: float) -> None:
+    """One pass, and then whatever the recipe says the learner did at that step."""
+    generation, recipe = run.generation, run.recipe
+    index = len(generation.trace.steps)
+    for at, params in recipe.changes:
+        if at == index:
+            generation.set_params(params)
+    if index == 0:
+        generation.prefill(queue_s=queue_s)
+    else:
+        generation.decode(queue_s=queue_s)
+    run.was_released = False
+    token_id = recipe.forced.get(index)
+    if token_id is not None and token_id < generation.engine.spec.vocab_size:
+        generation.fork(token_id)

@@ -1,0 +1,175 @@
+"""Traces to and from files: JSON that opens again, CSV for a spreadsheet, and a timeline for Perfetto."""
+
+import json
+from array import array
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+from inference.cost import kv_bytes_per_token
+from inference.roofline import Ceilings
+from inference.trace import Metadata, Step, StopReason, Token, Trace
+
+VERSION: Literal[1] = 1
+LARGEST_FILE = 32_000_000  # bytes; a run of 8,192 steps is about 15 MB
+_MEASURED = [field.name for field in fields(Step) if field.name not in ("candidates", "raw")]
+
+
+class TraceError(ValueError):
+    """The file is not a trace this version can show; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    format: Literal["two-phases-trace"]
+    version: Literal[1]
+    metadata: Metadata
+    prompt: str
+    prompt_tokens: tuple[Token, ...]
+    steps: list[Step]
+    key_norms: list[list[float]]
+    ceilings: Ceilings | None
+    stop_reason: StopReason | None
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "allow_inf_nan": False,
+        "ser_json_bytes": "hex",
+        "val_json_bytes": "hex",
+    }
+
+
+@cache
+def _adapter() -> TypeAdapter[_File]:
+    return TypeAdapter(_File)
+
+
+def to_json(trace: Trace) -> str:
+    file = _File(
+        format="two-phases-trace",
+        version=VERSION,
+        metadata=trace.metadata,
+        prompt=trace.prompt,
+        prompt_tokens=trace.prompt_tokens,
+        steps=trace.steps,
+        key_norms=[[float(f"{norm:.4g}") for norm in column] for column in trace.key_norms],
+        ceilings=trace.ceilings,
+        stop_reason=trace.stop_reason,
+    )
+    return _adapter().dump_json(file).decode()
+
+
+def from_json(text: str | bytes) -> Trace:
+    if len(text) > LARGEST_FILE:
+        raise TraceError(f"the file has {len(text):,} bytes; a trace has at most {LARGEST_FILE:,}")
+    try:
+        file = _adapter().validate_json(text)
+    except ValidationError as error:
+        raise TraceError(_first_problem(error)) from None
+    trace = Trace(
+        metadata=file.metadata,
+        prompt=file.prompt,
+        prompt_tokens=file.prompt_tokens,
+        steps=file.steps,
+        key_norms=[array("f", column) for column in file.key_norms],
+        ceilings=file.ceilings,
+        stop_reason=file.stop_reason,
+    )
+    _check_story(trace)
+    return trace
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    if problem["type"] == "json_invalid":
+        return "the file is not valid JSON; export it again as JSON from the app"
+    place = ".".join(str(part) for part in problem["loc"]) or "the file"
+    if place == "version":
+        return f"the file has another trace version than {VERSION}; open it with the version that wrote it"
+    return f"{place[:80]}: {problem['msg'][:120]}; export the trace again as JSON from the app"
+
+
+def _check_story(trace: Trace) -> None:
+    """Refuse a file whose steps could not have happened: the screen would show nonsense as measured."""
+    num_prompt, num_layers = len(trace.prompt_tokens), trace.metadata.spec.num_layers
+    if num_prompt == 0 or not trace.steps:
+        raise TraceError("the trace has no prompt or no steps; record at least the prefill")
+    if not trace.metadata.sampling or trace.metadata.sampling[0][0] != 0:
+        raise TraceError("metadata.sampling: the first entry must start at step 0")
+    for place, step in enumerate(trace.steps):
+        expected = ("prefill", num_prompt) if place == 0 else ("decode", 1)
+        if (step.index, step.phase, step.num_query_tokens) != (place, *expected):
+            raise TraceError(
+                f"steps.{place}: expected step {place} to be a {expected[0]} of {expected[1]} tokens"
+            )
+        if step.context_len != num_prompt + place:
+            raise TraceError(
+                f"steps.{place}: context_len must be {num_prompt + place}, got {step.context_len}"
+            )
+        times = (
+            step.tokenize_s,
+            step.queue_s,
+            step.rebuild_s,
+            step.sample_s,
+            step.detokenize_s,
+            step.device_s or 0,
+        )
+        if min(times) < 0 or step.forward_s <= 0 or step.kv_bytes < 0 or step.logprob > 0 or step.entropy < 0:
+            raise TraceError(f"steps.{place}: a time, a size or a probability is out of range")
+        if any(not 0 <= c.probability <= 1 or not 0 <= c.sampling_probability <= 1 for c in step.candidates):
+            raise TraceError(f"steps.{place}: a candidate's probability is not between 0 and 1")
+    if trace.key_norms and len(trace.key_norms) != trace.steps[-1].context_len:
+        raise TraceError(
+            f"key_norms must have {trace.steps[-1].context_len} columns, got {len(trace.key_norms)}"
+        )
+    if any(len(column) != num_layers for column in trace.key_norms):
+        raise TraceError(f"key_norms must have {num_layers} layers in every column")
+    if kv_bytes_per_token(trace.metadata.spec) <= 0:
+        raise TraceError("metadata.spec: the shape gives an empty KV cache")
+
+
+def to_frame(trace: Trace) -> pd.DataFrame:
+    rows = [[getattr(step, name) for name in _MEASURED] for step in trace.steps]
+    return pd.DataFrame(rows, columns=_MEASURED)
+
+
+def to_csv(trace: Trace) -> str:
+    """One line per step. Text cells that a spreadsheet would run as a formula start with an apostrophe."""
+    frame = to_frame(trace)
+    frame["text"] = frame["text"].map(harmless_cell)
+    return str(frame.to_csv(index=False))
+
+
+def harmless_cell(text: str) -> str:
+    """Source: OWASP ASVS 1.2.10."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", "\0") else text.replace("\0", "␀")
+
+
+def to_perfetto(trace: Trace) -> str:
+    """Chrome trace events (opens in ui.perfetto.dev): the stages of every step, end to end, in microseconds.
+
+    The learner's pauses are left out, so the timeline is the run as if nobody had waited between steps.
+    """
+    events: list[dict[str, object]] = [
+        {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name": trace.metadata.model}},
+        {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "one run, measured"}},
+    ]
+    now = 0.0
+    for step in trace.steps:
+        for stage in ("tokenize", "queue", "rebuild", "forward", "sample", "detokenize"):
+            seconds = getattr(step, f"{stage}_s")
+            if seconds > 0:
+                name = step.phase if stage == "forward" else stage
+                args = {"step": step.number, "context_len": step.context_len, "token": step.text}
+                events.append(
+                    {"ph": "X", "pid": 1, "tid": 1, "name": name, "cat": step.phase}
+                    | {"ts": now * 1e6, "dur": seconds * 1e6, "args": args}
+                )
+            now += seconds
+        events.append(
+            {"ph": "C", "pid": 1, "name": "KV cache bytes", "ts": now * 1e6, "args": {"bytes": step.kv_bytes}}
+        )
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})

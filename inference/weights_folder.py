@@ -1,0 +1,106 @@
+"""A model folder on disk: what must be in it, and whether it is whole."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+MANIFEST = "manifest.json"
+CONVERSION = 1  # raise it when weights_convert writes something else: older folders are then made anew
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+PICKLES = {".bin", ".pt", ".pth", ".pkl"}
+
+
+class WeightsError(RuntimeError):
+    """One clear sentence: what went wrong, the rule, the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A local folder that transformers loads without the network."""
+
+    path: Path
+    name: str
+    """For the screen."""
+    revision: str
+    """The GGUF file's SHA-256, the hub's commit, or a digest of a local folder's names, sizes and samples."""
+
+
+def write_manifest(path: Path, revision: str) -> None:
+    """Seal a converted folder: it is complete if and only if it fits this last file."""
+    manifest = {
+        "revision": revision,
+        "conversion": CONVERSION,
+        "model.safetensors sha256": sha256(path / "model.safetensors"),
+        "bytes": {file.name: file.stat().st_size for file in path.iterdir()},
+    }
+    (path / MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+
+
+def is_complete(path: Path, revision: str) -> bool:
+    """Whether a converted folder fits its manifest; sizes only, so that a start hashes nothing."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        return (manifest["revision"], manifest["conversion"]) == (revision, CONVERSION) and all(
+            (path / name).stat().st_size == size for name, size in manifest["bytes"].items()
+        )
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def from_folder(path: Path, *, name: str | None = None, revision: str | None = None) -> ModelFolder:
+    """A local folder, after the checks that would otherwise fail deep inside transformers."""
+    config = path / "config.json"
+    if not config.is_file():
+        raise WeightsError(f"{path} has no config.json; give the folder of a transformers model")
+    weights = sorted(path.glob("*.safetensors"))
+    if not weights:
+        raise WeightsError(_no_weights(path))
+    _check_shards(path, weights)
+    if not any((path / tokenizer).is_file() for tokenizer in TOKENIZERS):
+        raise WeightsError(f"{path} has no tokenizer; it needs one of {', '.join(TOKENIZERS)}")
+    return ModelFolder(path, name or path.resolve().name, revision or _digest([config, *weights]))
+
+
+def _no_weights(path: Path) -> str:
+    pickles = sorted(file.name for file in path.iterdir() if file.suffix in PICKLES)
+    if not pickles:
+        return f"{path} has no weights; it needs at least one .safetensors file"
+    return (
+        f"{path} has only pickled weights ({pickles[0]}), and a pickle can run code: safetensors only; "
+        "if you trust them, convert them elsewhere with save_pretrained()"
+    )
+
+
+def _check_shards(path: Path, weights: list[Path]) -> None:
+    """Refuse missing shards, unfinished copies and the pointers that Git LFS leaves in place of a file."""
+    for index in path.glob("*.safetensors.index.json"):
+        listed = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        if missing := listed - {file.name for file in weights}:
+            raise WeightsError(f"{path} lacks {min(missing)}, which {index.name} lists; copy it again")
+    for file in weights:
+        try:
+            with safe_open(file, framework="numpy"):  # compares the header with the file's size
+                pass
+        except SafetensorError as error:
+            raise WeightsError(f"{file} is not a whole safetensors file ({error}); copy it again") from error
+
+
+def sha256(path: Path) -> str:
+    """The file's SHA-256 in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(files: list[Path]) -> str:
+    """SHA-256 over names, sizes and last mebibytes: cheap, and two fine-tunes of one model differ."""
+    digest = hashlib.sha256()
+    for path in files:
+        size = path.stat().st_size
+        digest.update(f"{path.name} {size}\n".encode())
+        with path.open("rb") as file:
+            file.seek(max(0, size - 2**20))
+            digest.update(file.read())
+    return digest.hexdigest()
