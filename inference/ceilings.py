@@ -17,7 +17,7 @@ from torch import Tensor
 from inference import APP_VERSION
 from inference.engine import Engine
 from inference.roofline import Ceilings
-from inference.weights import cache_folder
+from inference.cache_folder import cache_folder
 
 _REPEATS = 7
 _MIB = 2**20

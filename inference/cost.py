@@ -33,17 +33,17 @@ def forward_work(spec: ModelSpec, *, num_query_tokens: int, context_len: int, ba
     prompt + decode steps for a decode.
 
     FLOPs are model FLOPs: 2 per matmul weight and token, the LM head on each sequence's last position only,
-    only causal (in sliding layers, in-window) pairs in attention. Norms, activation functions, rotary embedding
-    and softmax are left out: about 1 % of a small model's FLOPs, less of a large one's.
+    only causal (in sliding layers, in-window) pairs in attention. Norms, activation functions, rotary
+    embedding and softmax are left out: about 1 % for SmolLM2-135M at a thousand tokens, less for larger.
 
     Bytes: each weight that is multiplied is read once per pass; of routed experts, the share that uniform
-    routing is expected to touch. Each sequence's cache is read once, the new keys and values among it, and the
-    new ones are written once. Norms, biases and the input embedding's rows are left out, under 0.1 %.
+    routing is expected to touch. Each sequence's cache is read once, the new keys and values among it, and
+    the new ones are written once. Norms, biases and the input embedding's rows are left out: about 0.1 %.
 
-    Activations, a simple rule: every matmul reads its input and writes its output once, attention reads queries
-    and writes outputs, at the weights' width but at least 16 bits; all between is fused and scores are never
-    stored. That is 0.3 % of a decode pass of SmolLM2-135M but most bytes of a long prefill, and too much on a
-    machine that holds them in its processor cache.
+    Activations, a simple rule: every matmul reads its input and writes its output once, attention reads
+    queries and writes outputs, at the weights' width but at least 16 bits; all between is fused and scores
+    are never stored. That is 0.3 % of a decode pass of SmolLM2-135M but most bytes of a long prefill, and
+    too much on a machine that holds them in its processor cache.
     """
     parts = operator_work(
         spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size

@@ -124,9 +124,10 @@ class Reading:
 def readings(requests: Sequence[Request]) -> dict[str, Reading]:
     """The same event times as four tools read them. Pools are averaged as each tool averages.
 
-    vLLM bench: TPOT is a mean over requests, ITL over all gaps; TTFT ends at the first event, even an empty one.
-    AIPerf: its ITL is vLLM's TPOT. GenAI-Perf: each gap divided by the tokens that ended it. guidellm: its TPOT
-    is (l - s) / N, so TTFT is in it, averaged over tokens; its ITL is vLLM's TPOT, averaged over tokens.
+    vLLM bench: TPOT is a mean over requests, ITL over all gaps; TTFT ends at the first event, empty or not.
+    AIPerf: its ITL is vLLM's TPOT. GenAI-Perf: each gap divided by the tokens that ended it. guidellm: its
+    TPOT is (l - s) / N, so TTFT is in it, averaged over tokens; its ITL is vLLM's TPOT, averaged over
+    tokens.
     """
     first_token = statistics.fmean(ttft_s(r) for r in requests)
     latency = statistics.fmean(e2e_s(r) for r in requests)

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inference.cost import kv_bytes
 from inference.engine import Engine
@@ -127,12 +127,15 @@ class Runs:
 
         return self._worker.submit(job)
 
-    def advance(self, learner: str, expected: int) -> "Future[Run]":
-        """One decode pass."""
+    def advance(self, learner: str, expected: int, *, params: SamplingParams | None = None) -> "Future[Run]":
+        """One decode pass; with `params`, sampled under new settings from here on."""
 
         def job(run: Run, queue_s: float) -> None:
-            if not run.generation.finished:
-                _step(run, queue_s)
+            if run.generation.finished:
+                return
+            if params is not None:
+                run.generation.set_params(params)
+            _step(run, queue_s)
 
         return self._submit(learner, expected, job)
 
@@ -151,11 +154,7 @@ class Runs:
         """
 
         def job(run: Run, queue_s: float) -> None:
-            before = run.trace.until(len(run.trace.steps) - 1)
-            before = Trace(
-                before.metadata, before.prompt, before.prompt_tokens, list(before.steps), list(before.key_norms),
-                before.ceilings, before.stop_reason,
-            )  # fmt: skip
+            before = replace(run.trace, steps=list(run.trace.steps), key_norms=list(run.trace.key_norms))
             run.generation.rewind(index)
             run.recipe = Recipe.of(run.trace)
             if params is not None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,14 @@ MANIFEST = "manifest.json"
 CONVERSION = 1  # raise it when weights_convert writes something else: older folders are then made anew
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
 PICKLES = {".bin", ".pt", ".pth", ".pkl"}
+
+
+Progress = Callable[[str, float | None], None]
+"""Receives a sentence and the fraction done, None where nothing measures it."""
+
+
+def silent(sentence: str, fraction: float | None) -> None:
+    """The progress of a caller who does not ask."""
 
 
 class WeightsError(RuntimeError):

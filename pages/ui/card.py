@@ -1,0 +1,38 @@
+"""A card of text and figures whose words may come from a learner or a model: never markup."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+_component = st.components.v2.component(
+    "two_phases_card",
+    html='<div class="card" role="group"></div>',
+    css=(_HERE / "card.css").read_text(),
+    js=(_HERE / "card.js").read_text(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its unit, and the few words under it."""
+
+    value: str
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    kicker: str = ""
+    title: str = ""
+    note: str = ""
+    figures: tuple[Figure, ...] = ()
+    sentence: str = ""
+    accent: str = ""
+    """The phase whose colour the kicker has."""
+
+
+def card(content: Card, *, key: str) -> None:
+    _component(data=asdict(content), key=key)

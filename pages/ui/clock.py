@@ -1,0 +1,18 @@
+"""The clock of everything that plays by itself: it ticks in the browser, after the last step has been drawn."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+_component = st.components.v2.component(
+    "two_phases_clock",
+    html='<div class="clock" hidden></div>',
+    js=(Path(__file__).parent / "clock.js").read_text(),
+)
+
+
+def clock(*, is_running: bool, expected: int, delay_s: float, key: str, on_tick: Callable[[str], None]) -> None:
+    """Call `on_tick(key)` once after `delay_s`; `expected` comes back with it, and starts the next tick."""
+    data = {"isRunning": is_running, "expected": expected, "delayMs": round(delay_s * 1e3)}
+    _component(data=data, key=key, on_ticked_change=lambda: on_tick(key))

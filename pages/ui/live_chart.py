@@ -1,0 +1,82 @@
+"""A Plotly figure that updates in place, with a table view and clicks; its browser side is live_chart.js."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.ui import state
+
+_HERE = Path(__file__).parent
+_HTML = """
+<div class="tp-chart">
+  <div class="tp-head"><h3 class="tp-title"></h3><button type="button" class="tp-toggle">Table</button></div>
+  <p class="tp-caption"></p>
+  <div class="tp-plot" role="img"></div>
+  <div class="tp-table" tabindex="0" role="region" hidden></div>
+</div>
+"""
+_component = st.components.v2.component(
+    "two_phases_live_chart",
+    html=_HTML,
+    css=(_HERE / "live_chart.css").read_text(),
+    js=(_HERE / "live_chart.js").read_text(),
+    isolate_styles=False,  # Plotly writes its own style sheet into the document
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The chart's numbers, already written for the screen."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    picks: list[int] | None = None
+    """Per row, what its button picks; None for no buttons."""
+
+
+def live_chart(
+    figure: go.Figure,
+    *,
+    key: str,
+    title: str,
+    caption: str,
+    alt: str,
+    table: Callable[[], Table],
+    on_pick: Callable[[str], None] | None = None,
+    pick_label: str = "Choose",
+    expected: int = 0,
+) -> None:
+    """Draw or update the chart `key`. A click calls `on_pick(key)`; `state.picked(key)` says on what.
+
+    `expected` travels with a click and comes back with it, so that a late click can be told from a fresh one.
+    The table is computed only while it is shown.
+    """
+    shows_table = state.chart_shows_table(key)
+    shown = table() if shows_table else None
+    data = {
+        "figure": figure.to_json(),
+        "title": title,
+        "caption": caption,
+        "alt": alt,
+        "height": figure.layout.height,
+        "canPick": on_pick is not None,
+        "pickLabel": pick_label,
+        "expected": expected,
+        "stamp": state.draw_stamp(),
+        "table": None
+        if shown is None
+        else {"columns": shown.columns, "rows": shown.rows, "picks": shown.picks},
+    }
+    _component(
+        data=data,
+        key=key,
+        on_table_change=_nothing,
+        on_picked_change=(lambda: on_pick(key)) if on_pick else _nothing,
+    )
+
+
+def _nothing() -> None:
+    """A component's state exists only where a callback is given for it."""

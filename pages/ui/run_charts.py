@@ -1,0 +1,137 @@
+"""The charts of the main screen, each with its title, its takeaway in words and its numbers as a table."""
+
+import math
+
+import streamlit as st
+
+from inference.cost import kv_bytes
+from inference.trace import Trace
+from pages.charts import run as figures
+from pages.charts.tokens import visible
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui import state
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.state import Screen
+
+
+def candidates_card(screen: Screen) -> None:
+    trace = screen.at
+    step = trace.steps[-1] if trace else None
+    vocabulary = trace.metadata.spec.vocab_size if trace else 0
+    caption = f"probability over all {vocabulary:,} tokens; choose one to fork" if trace else "after a pass"
+    with st.container(border=True, key="card-candidates", height=234):
+        live_chart(
+            figures.candidates(step, height=160),
+            key="candidates",
+            title="Next-token candidates",
+            caption=caption,
+            alt="Bars of the most probable next tokens and their probabilities.",
+            table=lambda: _candidates_table(trace),
+            on_pick=None if screen.is_recorded else state.force,
+            pick_label="Force",
+            expected=screen.shown,
+        )
+
+
+def charts(screen: Screen) -> None:
+    trace = screen.at
+    left, right = st.columns(2)
+    with left, st.container(border=True, key="card-latency"):
+        live_chart(
+            figures.latency_per_pass(trace),
+            key="latency",
+            title="Latency per pass",
+            caption="first bar prefill, the others decode; dashed: this machine's floor, estimated",
+            alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
+            table=lambda: _latency_table(trace),
+            on_pick=state.jump_to_token,
+        )
+    with right, st.container(border=True, key="card-kv"):
+        live_chart(
+            figures.kv_growth(trace),
+            key="kv",
+            title="KV cache",
+            caption="measured from the tensors; dashed: the formula",
+            alt="The KV cache's size by step: written by prefill at once, then one token more per decode.",
+            table=lambda: _kv_table(trace),
+        )
+    left, right = st.columns(2)
+    with left, st.container(border=True, key="card-roofline"):
+        live_chart(
+            figures.roofline(trace),
+            key="roofline",
+            title="Roofline",
+            caption=_roofline_caption(trace),
+            alt="Achieved FLOP/s of every pass against its FLOPs per byte, under the measured roofs.",
+            table=lambda: _roofline_table(trace),
+            on_pick=state.jump_to_token,
+        )
+    with right, st.container(border=True, key="card-map"):
+        written = len(trace.prompt_tokens) if trace else 0
+        live_chart(
+            figures.cache_map(trace),
+            key="map",
+            title="Cache map",
+            caption=f"key norms, measured; prefill wrote {written:,} columns at once, the newest are boxed",
+            alt="Key norms, layers by positions: prefill's columns first, then one per decode step.",
+            table=lambda: _map_table(trace),
+        )
+
+
+def _roofline_caption(trace: Trace | None) -> str:
+    if trace is None or trace.ceilings is not None:
+        return "this run's passes, measured, under this machine's measured roofs"
+    done = state.laboratory().ceilings_fraction
+    return f"measuring this machine's roofs: {percent(done)}" if done else "this machine's roofs are not measured yet"
+
+
+def _candidates_table(trace: Trace | None) -> Table:
+    columns = ["token", "id", "model", "under these settings", ""]
+    if trace is None:
+        return Table(columns, [])
+    rows = trace.steps[-1].candidates
+    return Table(
+        columns,
+        [
+            [visible(row.raw), str(row.token_id), percent(row.probability), percent(row.sampling_probability)]
+            for row in rows
+        ],
+        picks=[row.token_id for row in rows],
+    )
+
+
+def _latency_table(trace: Trace | None) -> Table:
+    rows = [] if trace is None else [
+        [str(step.number), step.phase, visible(step.raw), percent(math.exp(step.logprob)), seconds(step.forward_s),
+         seconds(step.queue_s), seconds(step.sample_s)]
+        for step in trace.steps
+    ]  # fmt: skip
+    return Table(["step", "phase", "token", "probability", "pass", "queue", "sampling"], rows)
+
+
+def _kv_table(trace: Trace | None) -> Table:
+    rows = [] if trace is None else [
+        [str(step.number), f"{step.context_len:,}", f"{step.kv_bytes:,}",
+         f"{kv_bytes(trace.metadata.spec, context_len=step.context_len):,.0f}"]
+        for step in trace.steps
+    ]  # fmt: skip
+    return Table(["step", "tokens cached", "bytes, measured", "bytes, formula"], rows)
+
+
+def _roofline_table(trace: Trace | None) -> Table:
+    rows = []
+    for step in trace.steps if trace else []:
+        work = figures.step_work(trace, step) if trace else None
+        if work is not None:
+            rate = scaled(work.flops / step.forward_s, "FLOP/s")
+            rows.append([str(step.number), step.phase, significant(work.intensity), rate])
+    return Table(["step", "phase", "FLOP per byte, estimated", "achieved"], rows)
+
+
+def _map_table(trace: Trace | None) -> Table:
+    rows = []
+    for position, column in enumerate(trace.key_norms if trace else []):
+        phase = "prefill" if trace and position < len(trace.prompt_tokens) else "decode"
+        mean = sum(column) / len(column)
+        rows.append([str(position), phase, significant(mean), significant(min(column)), significant(max(column))])
+    return Table(["position", "written by", "mean key norm", "smallest", "largest"], rows)

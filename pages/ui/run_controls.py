@@ -1,0 +1,132 @@
+"""What the learner sets and presses: the prompt, the sampling, the step buttons, the export menu."""
+
+import streamlit as st
+
+from inference.recipe import LONGEST_LINK, Recipe, to_code
+from inference.trace import Trace
+from inference.trace_io import to_csv, to_perfetto
+from pages.ui import state
+from pages.ui.state import ORDERS, SPEEDS, Screen
+
+
+def prompt_form(screen: Screen) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_area("Prompt", key="prompt", height=68, width="stretch")
+        with st.container(width=150, gap="xsmall"):
+            with st.popover("Examples", width="stretch"):
+                for name in state.EXAMPLES:
+                    st.button(name, key=f"example-{name}", on_click=state.choose_example, args=(name,), width="stretch")
+            with st.popover("Sampling", width="stretch"):
+                _sampling()
+
+
+def _sampling() -> None:
+    st.number_input("Temperature (0 is greedy)", 0.0, 10_000.0, step=0.1, key="temperature")
+    st.number_input("Top-k (0 keeps all)", 0, None, step=1, key="top_k")
+    st.number_input("Top-p", 0.0, 1.0, step=0.05, key="top_p")
+    st.number_input("Min-p", 0.0, 1.0, step=0.01, key="min_p")
+    st.number_input("Repetition penalty (1 is none)", 0.01, 100.0, step=0.05, key="repetition_penalty")
+    st.text_input("Logit bias", key="logit_bias", placeholder="token id:bias, as 260:5;28:-5")
+    st.number_input("Seed", 0, None, step=1, key="seed")
+    st.radio("Order", ORDERS, key="order")
+    st.number_input("Maximum new tokens", 1, None, step=1, key="max_new_tokens")
+    st.text_area("Stop strings, one a line", key="stop", height=68)
+    st.toggle("Chat template", key="chat_template")
+
+
+def controls(screen: Screen) -> None:
+    has_run, shown = screen.trace is not None, screen.shown
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Prefill", key="prefill", on_click=state.prefill, disabled=screen.is_busy,
+            type="secondary" if screen.can_go_on else "primary",
+        )  # fmt: skip
+        st.button(
+            "Step back", key="back", shortcut="Left", on_click=state.step_back, args=(shown,), disabled=shown < 1
+        )
+        st.button(
+            "Next token", key="next", shortcut="Right", on_click=state.next_token, args=(shown,),
+            type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
+        )  # fmt: skip
+        st.button(
+            "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=state.toggle_play,
+            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing),
+        )  # fmt: skip
+        st.button("First", key="first", shortcut="Home", on_click=state.first_step, disabled=shown < 1)
+        st.button("Reset", key="reset", shortcut="Escape", on_click=state.reset, disabled=not has_run)
+        export_menu(screen)
+    with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
+        _slider(screen)
+        st.select_slider("Speed", list(SPEEDS), key="speed", width=130)
+    with st.container(key="status"):
+        st.text(_status(screen))
+
+
+def _slider(screen: Screen) -> None:
+    maximum = max(screen.trace.metadata.max_new_tokens if screen.trace else 64, 2)
+    state.place_slider(max(screen.shown + 1, 1))
+    st.slider("Step", 1, maximum, key="step", on_change=state.jump, disabled=screen.trace is None, width="stretch")
+
+
+def _status(screen: Screen) -> str:
+    if screen.message:
+        return screen.message
+    trace = screen.trace
+    if screen.is_busy and screen.waiting_s > 1:
+        ahead = f"{screen.queue_position} ahead in the queue" if screen.queue_position else "running now"
+        return f"Waiting {screen.waiting_s:.0f} s for this pass: {ahead}."
+    if trace is None:
+        return _model_words()
+    number = screen.shown + 1
+    told = [f"step {number} of {trace.metadata.max_new_tokens}"]
+    decodes = number - 1
+    told.append(f"1 prefill, {decodes} decode{'s' * (decodes != 1)}")
+    told.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
+    if screen.is_newest and trace.stop_reason:
+        told.append(f"stopped: {_STOPS[trace.stop_reason]}")
+    return " · ".join(told)
+
+
+_STOPS = {
+    "end token": "the model gave its end token",
+    "stop string": "a stop string was reached",
+    "maximum": "the maximum was reached",
+    "context full": "the model's context is full",
+}
+
+
+def _model_words() -> str:
+    status = state.laboratory().status
+    if status.state == "ready":
+        return "Prefill runs the whole prompt in one pass and yields the first token."
+    return status.sentence + ("" if status.state == "failed" else f" … {status.elapsed_s:.0f} s")
+
+
+def export_menu(screen: Screen) -> None:
+    trace = screen.at
+    with st.popover("Export", key="export"):
+        if trace is None:
+            st.caption("Run a prompt first, or open a trace that was exported as JSON.")
+        else:
+            _downloads(trace)
+        st.file_uploader("Open a trace", type="json", key="trace_file", on_change=state.open_trace)
+
+
+def _downloads(trace: Trace) -> None:
+    files = {
+        "JSON (opens again here)": ("trace.json", trace.to_json, "application/json"),
+        "CSV (one line per step)": ("trace.csv", lambda: to_csv(trace), "text/csv"),
+        "Perfetto timeline": ("trace.perfetto.json", lambda: to_perfetto(trace), "application/json"),
+    }
+    for label, (name, write, mime) in files.items():
+        st.download_button(
+            label, write, name, mime, key=f"download-{name}", on_click="ignore", width="stretch"
+        )
+    query = Recipe.of(trace).to_query()
+    st.caption("A link that reproduces this run")
+    if len(query) <= LONGEST_LINK:
+        st.code(f"{state.page_address()}?{query}", language=None, wrap_lines=True)
+    else:
+        st.caption("The prompt is too long for a link; export JSON.")
+    st.caption("The same with plain transformers")
+    st.code(to_code(trace), language=None, wrap_lines=True)

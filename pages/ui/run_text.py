@@ -1,0 +1,97 @@
+"""The words and numbers of one run: where it runs, what the pass on the screen did, and its latencies."""
+
+import statistics
+
+import streamlit as st
+
+from inference.roofline import Regime, share_of_bandwidth, share_of_flops
+from inference.trace import Step, Trace
+from pages.charts.run import step_floors, step_work
+from pages.charts.tokens import visible
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui import state
+from pages.ui.card import Card, Figure, card
+from pages.ui.state import Screen
+
+
+def subtitle(screen: Screen) -> None:
+    if screen.trace is not None:
+        about = screen.trace.metadata
+        words = f"{about.model}, {about.dtype}, on {'a recorded ' if screen.is_recorded else 'this machine’s '}{about.device}."
+        words += " Random weights: real timing, noise for text." if about.has_random_weights else ""
+    else:
+        engine = state.laboratory().engine
+        words = f"{engine.name} is ready." if engine else "The model is loading."
+    with st.container(key="subtitle"):
+        st.text(words + " Solid is measured in this run; grey and dashed is estimated.")
+
+
+def pass_card(screen: Screen) -> None:
+    trace = screen.at
+    accent = trace.steps[-1].phase if trace else "none"
+    with st.container(border=True, key=f"card-pass", height=234):
+        card(_pass(trace) if trace else _EMPTY, key="pass")
+
+
+_EMPTY = Card(
+    kicker="No pass yet",
+    title="Prefill reads the whole prompt at once",
+    note="Then each Next token is one decode pass: one token in, one token out.",
+)
+
+
+def _pass(trace: Trace) -> Card:
+    step = trace.steps[-1]
+    work = step_work(trace, step)
+    tokens_in = f"{step.num_query_tokens:,} token{'s' * (step.num_query_tokens != 1)} in"
+    read = work.weight_bytes + work.kv_read_bytes
+    return Card(
+        kicker=step.phase.capitalize(),
+        title=f"{tokens_in}, 1 token out",
+        note=f"{step.context_len:,} tokens in the cache; “{visible(step.raw)}” is not among them yet.",
+        figures=(
+            Figure(seconds(step.forward_s), "measured"),
+            Figure(scaled(work.flops, "FLOP"), "work, estimated"),
+            Figure(scaled(read, "B"), "read, estimated", "every multiplied weight once, and the KV cache"),
+            Figure(significant(work.intensity), "FLOP per byte"),
+        ),
+        sentence=_verdict(trace, step),
+        accent=step.phase,
+    )
+
+
+def _verdict(trace: Trace, step: Step) -> str:
+    floors = step_floors(trace, step)
+    if floors is None or trace.ceilings is None:
+        return "This machine's roofs are not measured yet, so the limit of this pass is not known."
+    work, regime = step_work(trace, step), floors.regime
+    bandwidth = percent(share_of_bandwidth(work, step.forward_s, trace.ceilings))
+    flops = percent(share_of_flops(work, step.forward_s, trace.ceilings))
+    words: dict[Regime, str] = {
+        "memory-bound": f"Memory-bound: {bandwidth} of the read bandwidth measured here ({flops} of the arithmetic).",
+        "compute-bound": f"Compute-bound: {flops} of the matmul rate measured here ({bandwidth} of the bandwidth).",
+        "overhead-bound": f"Overhead-bound: neither roof counts ({bandwidth} of the bandwidth, {flops} of the matmul rate).",
+    }
+    return f"{words[regime]} Overhead of a pass: {seconds(trace.ceilings.overhead_s)}, measured."
+
+
+def metrics_row(screen: Screen) -> None:
+    trace = screen.at
+    with st.container(border=True, key="card-metrics"):
+        card(Card(figures=_metrics(trace)), key="metrics")
+        st.caption("Waiting and sampling included; your own pauses between steps are not.")
+
+
+def _metrics(trace: Trace | None) -> tuple[Figure, ...]:
+    if trace is None:
+        return tuple(Figure("–", label) for label in ("TTFT", "ITL, median", "tokens per second", "end to end"))
+    gaps = trace.itl_s
+    figures = [Figure(seconds(trace.ttft_s), "TTFT")]
+    if gaps:
+        middle = statistics.median(gaps)
+        figures.append(Figure(seconds(middle), "ITL, median"))
+        figures.append(Figure(f"{seconds(min(gaps))} to {seconds(max(gaps))}", "ITL, spread"))
+        figures.append(Figure(significant(len(gaps) / sum(gaps)), "tokens per second in decode"))
+    else:
+        figures += [Figure("–", label) for label in ("ITL, median", "ITL, spread", "tokens per second in decode")]
+    return (*figures, Figure(seconds(trace.e2e_s), "end to end"))

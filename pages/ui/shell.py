@@ -1,0 +1,18 @@
+"""The script of every page: page settings and navigation."""
+
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.style import apply_style
+
+st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state="auto")
+apply_style()
+state.restore()
+
+page = st.navigation(
+    {
+        "Learn": [st.Page("../learn/start.py", title="Start here", url_path="start", default=True)],
+        "Lab": [st.Page("../lab/step_through.py", title="Step through", url_path="step-through")],
+    }
+)
+page.run()
