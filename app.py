@@ -5,5 +5,9 @@ import streamlit as st
 from pages.ui.server import MIDDLEWARE, ROUTES, lifespan, on_script_error
 
 app = st.App(
-    "pages/ui/shell.py", routes=ROUTES, middleware=MIDDLEWARE, lifespan=lifespan, on_script_error=on_script_error
+    "pages/ui/shell.py",
+    routes=ROUTES,
+    middleware=MIDDLEWARE,
+    lifespan=lifespan,
+    on_script_error=on_script_error,
 )

@@ -35,9 +35,7 @@ def head_dim(config: object) -> int:
     """Width of one head: its own field, or the hidden size shared out."""
     hidden, heads = whole_number(config, "hidden_size"), whole_number(config, "num_attention_heads")
     if getattr(config, "head_dim", None) is None and hidden % heads:
-        raise ValueError(
-            f"the config has no head_dim, and hidden_size {hidden} is no multiple of {heads} heads"
-        )
+        raise ValueError(f"the config has no head_dim, and hidden_size {hidden} is no multiple of {heads} heads")
     return whole_number(config, "head_dim", default=hidden // heads)
 
 
@@ -46,9 +44,7 @@ def layer_windows(config: object) -> tuple[int | None, ...]:
     kinds = getattr(config, "layer_types", None)
     if kinds is None:
         slides = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)
-        kinds = ["sliding_attention" if slides else "full_attention"] * whole_number(
-            config, "num_hidden_layers"
-        )
+        kinds = ["sliding_attention" if slides else "full_attention"] * whole_number(config, "num_hidden_layers")
     if unknown := set(kinds) - {"full_attention", "sliding_attention"}:
         raise ValueError(f"layer_types has {sorted(unknown)}; known are full_attention and sliding_attention")
     return tuple(whole_number(config, "sliding_window") if k == "sliding_attention" else None for k in kinds)

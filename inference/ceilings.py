@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from inference import APP_VERSION
-from inference.engine import Engine
-from inference.roofline import Ceilings
 from inference.cache_folder import cache_folder
+from inference.engine import Engine, device_name
+from inference.roofline import Ceilings
 
 _REPEATS = 7
 _MIB = 2**20
@@ -58,16 +58,6 @@ def remembered(engine: Engine) -> Ceilings | None:
 
 def forget(engine: Engine) -> None:
     _path(engine).unlink(missing_ok=True)
-
-
-def device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return str(torch.cuda.get_device_name(device))
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return "CPU"
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "CPU")
 
 
 _MATMUL_SIZES = (1024, 2048)

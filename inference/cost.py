@@ -56,9 +56,7 @@ def operator_work(
 ) -> dict[str, Work]:
     """The same pass by operator group; the groups add up to `forward_work`."""
     if num_query_tokens < 1 or batch_size < 1:
-        raise ValueError(
-            f"a pass needs tokens: got num_query_tokens={num_query_tokens}, batch_size={batch_size}"
-        )
+        raise ValueError(f"a pass needs tokens: got num_query_tokens={num_query_tokens}, batch_size={batch_size}")
     if context_len < num_query_tokens:
         raise ValueError(
             f"context_len counts the cache after the pass, so at least num_query_tokens={num_query_tokens}; "
@@ -97,14 +95,10 @@ def _layer_kv_bytes(spec: ModelSpec) -> float:
 
 
 def _activation_bytes(spec: ModelSpec, num_values: float) -> float:
-    return (
-        num_values * max(spec.weight_bits, 16) / 8
-    )  # weights are quantised below 16 bits, activations rarely
+    return num_values * max(spec.weight_bits, 16) / 8  # weights are quantised below 16 bits, activations rarely
 
 
-def _matmul(
-    spec: ModelSpec, *, num_tokens: int, params: float, width: int, read: float | None = None
-) -> Work:
+def _matmul(spec: ModelSpec, *, num_tokens: int, params: float, width: int, read: float | None = None) -> Work:
     """Tokens through matrices: `params` weights per token, `width` inputs + outputs, `read` weights read."""
     return Work(
         flops=2 * num_tokens * params,
@@ -136,9 +130,7 @@ def _mlp(spec: ModelSpec, num_tokens: int) -> Work:
         router = spec.hidden_size * moe.num_experts
         touched = moe.num_experts * (1 - (1 - moe.experts_per_token / moe.num_experts) ** num_tokens)
         params += num_routed * (router + active * expert)
-        width += num_routed * (
-            spec.hidden_size + moe.num_experts + active * sum(map(sum, spec.expert_matrices))
-        )
+        width += num_routed * (spec.hidden_size + moe.num_experts + active * sum(map(sum, spec.expert_matrices)))
         read += num_routed * (router + (touched + moe.num_shared_experts) * expert)
     return _matmul(spec, num_tokens=num_tokens, params=params, width=width, read=read)
 

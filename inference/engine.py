@@ -35,9 +35,7 @@ class Forward:
 class Engine:
     """Knows nothing of learners or threads: whoever owns the device calls `forward`, one caller at a time."""
 
-    def __init__(
-        self, model: Any, tokenizer: Any, *, name: str, revision: str, has_random_weights: bool
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, revision: str, has_random_weights: bool) -> None:
         self.model = model.eval().requires_grad_(False)
         self.tokenizer = tokenizer
         self.name = name
@@ -88,6 +86,12 @@ class Engine:
 
     def new_cache(self) -> DynamicCache:
         return DynamicCache(config=self.model.config)
+
+    def warm_up(self) -> None:
+        """Run one pass of each kind and forget it: first passes pay for allocations and kernel choices."""
+        cache = self.new_cache()
+        for token_ids in ([0] * 16, [0]):
+            self.forward(token_ids, cache)
 
     @torch.inference_mode()
     def forward(self, token_ids: Sequence[int], cache: DynamicCache) -> Forward:
@@ -165,6 +169,18 @@ def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     if ends is None:
         ends = tokenizer.eos_token_id
     return frozenset([] if ends is None else [ends] if isinstance(ends, int) else ends)
+
+
+def device_name(device: torch.device) -> str:
+    """What the screen calls it: the GPU's name, or the CPU's where the system tells it."""
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return "CPU"
+    name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return f"{name} (CPU)" if name else "CPU"
 
 
 def _best_device() -> torch.device:

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from inference import APP_VERSION, tokens
-from inference.engine import ATTENTION, Engine, Forward, measured_kv_bytes
+from inference.engine import ATTENTION, Engine, Forward, device_name, measured_kv_bytes
 from inference.params import SamplingParams
 from inference.sampling import Stage, draw, stages, step_rng
 from inference.trace import Candidate, Metadata, Phase, Step, StopReason, Token, Trace
@@ -39,6 +39,7 @@ class Generation:
     ) -> None:
         _check(prompt, max_new_tokens, stop)
         params = params or SamplingParams()
+        params.check_vocabulary(engine.spec.vocab_size)
         start = time.perf_counter()
         prompt_ids = tokens.encode(engine.tokenizer, prompt, chat_template=chat_template)
         self._tokenize_s = time.perf_counter() - start
@@ -86,6 +87,7 @@ class Generation:
         """Sample the next steps with other settings; the trace says from where."""
         if params == self.params:
             return
+        params.check_vocabulary(self.engine.spec.vocab_size)
         here = len(self.trace.steps)
         earlier = tuple(entry for entry in self.trace.metadata.sampling if entry[0] < here)
         self.trace.metadata = replace(self.trace.metadata, sampling=(*earlier, (here, params)))
@@ -144,9 +146,9 @@ class Generation:
         self._cache = None
 
     def _pass(self, phase: Phase, token_ids: list[int], *, queue_s: float, tokenize_s: float = 0.0) -> Step:
-        rebuild_s = self._ensure_cache(len(self.trace.token_ids) - len(token_ids))
-        assert self._cache is not None
         try:
+            rebuild_s = self._ensure_cache(len(self.trace.token_ids) - len(token_ids))
+            assert self._cache is not None
             forward = self.engine.forward(token_ids, self._cache)
         except BaseException:
             self._cache = None  # some layers may have grown; the token ids rebuild it
@@ -193,8 +195,7 @@ class Generation:
         is_whole = not text.endswith(tokens.REPLACEMENT) or self.finished
         if is_whole:
             steps[-1] = replace(steps[-1], text=text[before:])
-            if self.trace.stop_reason is None:
-                self.trace.stop_reason = self._reason()  # a stop string may only now be complete
+            self.trace.stop_reason = self._reason()  # a stop string may only now be complete
         steps[-1] = replace(steps[-1], detokenize_s=time.perf_counter() - start)
 
     def _reason(self) -> StopReason | None:
@@ -275,22 +276,26 @@ def _entropy(logprobs: Tensor) -> float:
 
 
 def _key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
-    """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position."""
-    newest = [layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1) for layer in cache.layers]
-    norms = torch.stack([keys.norm(dim=-1, dtype=torch.float32) for keys in newest], dim=1)
-    return [array("f", column) for column in norms.cpu().tolist()]
+    """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position.
+
+    0 where a sliding layer keeps none: a prompt longer than its window leaves only the last keys behind.
+    """
+    norms = torch.zeros(num_new, len(cache.layers))
+    for place, layer in enumerate(cache.layers):
+        keys = layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1)
+        norms[num_new - len(keys) :, place] = keys.norm(dim=-1, dtype=torch.float32)
+    return [array("f", column) for column in norms.tolist()]
 
 
 def _metadata(
     engine: Engine, params: SamplingParams, max_new_tokens: int, chat_template: bool, stop: tuple[str, ...]
 ) -> Metadata:
-    device = torch.cuda.get_device_name(engine.device) if engine.device.type == "cuda" else "CPU"
     return Metadata(
         model=engine.name,
         revision=engine.revision,
         spec=engine.spec,
         dtype=str(engine.dtype).removeprefix("torch."),
-        device=device,
+        device=device_name(engine.device),
         threads=torch.get_num_threads(),
         attention=ATTENTION,
         execution="eager",

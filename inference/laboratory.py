@@ -59,6 +59,11 @@ class Laboratory:
             self._thread = threading.Thread(target=self._load, name="model loader", daemon=True)
             self._thread.start()
 
+    @property
+    def is_settling(self) -> bool:
+        """Whether there will soon be something new to say: the model loads, or the roofs are being measured."""
+        return self.status.state == "loading" or self.ceilings_fraction is not None
+
     def wait(self, timeout_s: float) -> ModelStatus:
         """Block until loading has ended, for tests and benchmarks."""
         if self._thread is not None:
@@ -96,7 +101,9 @@ class Laboratory:
         try:
             self.limits = Limits()
             engine = Engine.load(self._model, progress=self._report)
-        except (WeightsError, ValueError) as error:
+            self._report("Warming up: the first passes are not shown", None)
+            engine.warm_up()
+        except (WeightsError, ValueError, RuntimeError, MemoryError) as error:
             self.status = replace(self.status, state="failed", sentence=str(error), fraction=None)
             log.error("The model could not be loaded: %s", error)
             return

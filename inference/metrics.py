@@ -22,9 +22,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if len(self.event_times_s) != len(self.tokens_per_event):
-            raise ValueError(
-                f"{len(self.event_times_s)} event times for {len(self.tokens_per_event)} token counts"
-            )
+            raise ValueError(f"{len(self.event_times_s)} event times for {len(self.tokens_per_event)} token counts")
         if any(later < earlier for earlier, later in pairwise((self.sent_s, *self.event_times_s))):
             raise ValueError("event times must not go back, nor start before sent_s")
         if not any(self.tokens_per_event) or min(self.tokens_per_event) < 0:

@@ -48,16 +48,24 @@ class SamplingParams:
     def is_greedy(self) -> bool:
         return self.temperature == 0
 
+    def check_vocabulary(self, vocab_size: int) -> None:
+        """Refuse a bias on a token that a model with this vocabulary does not have."""
+        for token_id in self.logit_bias or {}:
+            if token_id >= vocab_size:
+                raise ValueError(
+                    f"logit_bias names token {token_id!r:.40}, but the vocabulary ends at {vocab_size - 1}"
+                )
+
     def spelled(self) -> str:
         """The settings that differ from the defaults, as `temperature=0.8,top_k=50`; empty for greedy."""
         default = SamplingParams()
         parts = []
         for name in (field.name for field in fields(self)):
             value = getattr(self, name)
-            if value == getattr(default, name):
+            if value == getattr(default, name) or value == {}:
                 continue
             if isinstance(value, Mapping):
-                value = ";".join(f"{token_id}:{bias:g}" for token_id, bias in value.items())
+                value = ";".join(f"{token_id}:{bias}" for token_id, bias in value.items())
             parts.append(f"{name}={value}")
         return ",".join(parts)
 
@@ -76,22 +84,18 @@ class SamplingParams:
         return cls(**values)  # type: ignore[arg-type]  # each reader returns its field's type
 
 
-def _check_range(
-    name: str, value: float, low: float, high: float, words: str = "", *, whole: bool = False
-) -> None:
+def _check_range(name: str, value: float, low: float, high: float, words: str = "", *, whole: bool = False) -> None:
     kind = "a whole number" if whole else "a number"
     is_kind = isinstance(value, int) if whole else isinstance(value, (int, float))
     if isinstance(value, bool) or not is_kind:
         raise ValueError(f"{name} must be {kind}, got {value!r}")
     if not low <= value <= high:
         limits = f"{low:g} or more" if high == math.inf else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name} must be {words + ' ' if words else ''}{limits}, got {value:g}")
+        raise ValueError(f"{name} must be {words + ' ' if words else ''}{limits}, got {value!r:.40}")
 
 
 def _read_bias(text: str) -> dict[int, float]:
-    return {
-        int(token_id): float(bias) for token_id, _, bias in (item.partition(":") for item in text.split(";"))
-    }
+    return {int(token_id): float(bias) for token_id, _, bias in (item.partition(":") for item in text.split(";"))}
 
 
 def _read_bool(text: str) -> bool:

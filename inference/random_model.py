@@ -1,5 +1,6 @@
 """Models with random weights: real shapes and real timing, noise for text. No download."""
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -7,7 +8,6 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from inference.catalogue import models as catalogue_models
-from inference.spec import ModelSpec
 
 PREFIX = "random:"
 LABEL = "random weights: real timing, noise for text"
@@ -34,7 +34,7 @@ def build(shape: str, *, dtype: torch.dtype, device: torch.device) -> tuple[Any,
     The same shape always gets the same weights. Only dense full-attention shapes are built, as Llama models:
     their passes cost what the named model's passes cost.
     """
-    config = _TINY if shape == "tiny" else _config(shape)
+    config = deepcopy(_TINY) if shape == "tiny" else _config(shape)
     config.eos_token_id = _END
     torch.manual_seed(0)
     previous = torch.get_default_dtype()
@@ -74,9 +74,7 @@ def _config(shape: str) -> LlamaConfig:
     spec = shapes[shape]
     is_dense = spec.mla is None and spec.moe is None and spec.is_mlp_gated and not any(spec.layer_windows)
     if not is_dense:
-        raise ValueError(
-            f"{shape} is not a dense full-attention shape; random weights are built for those only"
-        )
+        raise ValueError(f"{shape} is not a dense full-attention shape; random weights are built for those only")
     return LlamaConfig(
         num_hidden_layers=spec.num_layers,
         hidden_size=spec.hidden_size,

@@ -8,12 +8,13 @@ from inference.params import SamplingParams
 from inference.trace import Trace
 
 LONGEST_LINK = 6_000  # characters; browsers and proxies cut longer ones
+MOST_ITEMS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     prompt: str
-    params: SamplingParams = SamplingParams()
+    params: SamplingParams = field(default_factory=SamplingParams)
     max_new_tokens: int = 64
     chat_template: bool = False
     stop: tuple[str, ...] = ()
@@ -85,8 +86,7 @@ def from_query(query: Mapping[str, list[str]]) -> tuple[Recipe | None, list[str]
         num_steps=read("steps", int, 0, 0, 100_000),
         forced=dict(_numbered(query.get("forced", []), "forced", problems)),
         changes=tuple(
-            (index, _params(text, problems))
-            for index, text in _split(query.get("change", []), "change", problems)
+            (index, _params(text, problems)) for index, text in _split(query.get("change", []), "change", problems)
         ),
         model=query.get("model", [""])[-1][:200],
     )
@@ -103,7 +103,9 @@ def _params(text: str, problems: list[str]) -> SamplingParams:
 
 def _split(items: list[str], name: str, problems: list[str]) -> list[tuple[int, str]]:
     pairs = []
-    for item in items[:100]:
+    if len(items) > MOST_ITEMS:
+        problems.append(f"only the first {MOST_ITEMS} of {len(items):,} {name} were read")
+    for item in items[:MOST_ITEMS]:
         index, _, rest = item.partition(":")
         if index.isascii() and index.isdigit() and len(index) < 7:
             pairs.append((int(index), rest))
@@ -136,9 +138,7 @@ def to_code(trace: Trace) -> str:
     if params.repetition_penalty != 1:
         options.append(f"repetition_penalty={params.repetition_penalty!r}")
     if params.logit_bias:
-        options.append(
-            f"sequence_bias={ {(token_id,): bias for token_id, bias in params.logit_bias.items()}!r}"
-        )
+        options.append(f"sequence_bias={ {(token_id,): bias for token_id, bias in params.logit_bias.items()}!r}")
     if metadata.stop:
         options.append(f"stop_strings={list(metadata.stop)!r}, tokenizer=tokenizer")
     encode = (
@@ -148,9 +148,7 @@ def to_code(trace: Trace) -> str:
         else f'tokenizer({trace.prompt!r}, return_tensors="pt")'
     )
     notes = (
-        []
-        if params.is_greedy
-        else ["# sampled: generate draws with its own random numbers, so the tokens differ"]
+        [] if params.is_greedy else ["# sampled: generate draws with its own random numbers, so the tokens differ"]
     )
     if any(step.is_forced for step in trace.steps) or len(metadata.sampling) > 1:
         notes.append("# this run was steered by hand on the way; generate shows it without that")

@@ -117,9 +117,9 @@ class Runs:
                 stop=recipe.stop,
             )
             self._limits.check_tokens(generation)
-            self._make_room(
-                None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens))
-            )
+            for _, params in recipe.changes:
+                params.check_vocabulary(self._engine.spec.vocab_size)
+            self._make_room(None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens)))
             run = Run(generation, recipe)
             _step(run, queue_s)
             self._keep(learner, run)
@@ -146,7 +146,7 @@ class Runs:
         *,
         index: int,
         token_id: int | None = None,
-        params: SamplingParams | None,
+        params: SamplingParams | None = None,
     ) -> "Future[Run]":
         """Go back to step `index` and on from there: with another token, other settings, or both.
 
@@ -156,6 +156,7 @@ class Runs:
         def job(run: Run, queue_s: float) -> None:
             before = replace(run.trace, steps=list(run.trace.steps), key_norms=list(run.trace.key_norms))
             run.generation.rewind(index)
+            run.branches = [*run.branches, before][-MAX_BRANCHES:]
             run.recipe = Recipe.of(run.trace)
             if params is not None:
                 run.generation.set_params(params)
@@ -163,7 +164,6 @@ class Runs:
                 run.generation.fork(token_id)
             elif not run.generation.finished:
                 _step(run, queue_s)
-            run.branches = [*run.branches, before][-MAX_BRANCHES:]
 
         return self._submit(learner, expected, job)
 
@@ -180,7 +180,8 @@ class Runs:
             raise BusyError("this run is no longer on the server; press Prefill to run the prompt again")
 
         def job(queue_s: float) -> Run:
-            if len(run.trace.steps) == expected:
+            is_current = self._runs.get(learner) is run  # reset or started anew while this job waited
+            if is_current and len(run.trace.steps) == expected:
                 growth = kv_bytes(self._engine.spec, context_len=run.trace.steps[-1].context_len + 1)
                 self._make_room(run, growth - run.generation.kv_bytes)
                 change(run, queue_s)
@@ -200,7 +201,7 @@ class Runs:
         """Take caches back: from the long idle always, then from the least recently used until `needed` fits."""
         now = time.monotonic()
         idle = sorted(
-            (run for run in self._runs.values() if run is not current), key=lambda run: run.last_used_s
+            (run for run in list(self._runs.values()) if run is not current), key=lambda run: run.last_used_s
         )
         for run in idle:
             is_long_idle = now - run.last_used_s > self._limits.idle_s

@@ -16,7 +16,9 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from inference.params import SamplingParams as SamplingParams
+from inference.params import SamplingParams
+
+__all__ = ["SamplingParams", "Stage", "draw", "sample", "stages", "step_rng"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +51,7 @@ def stages(logits: Tensor, params: SamplingParams, token_ids: Sequence[int] = ()
     return chain
 
 
-def sample(
-    logits: Tensor, params: SamplingParams, rng: torch.Generator, token_ids: Sequence[int] = ()
-) -> int:
+def sample(logits: Tensor, params: SamplingParams, rng: torch.Generator, token_ids: Sequence[int] = ()) -> int:
     """Pick a token id from logits of shape [vocab]."""
     return draw(stages(logits, params, token_ids)[-1], params, rng)
 
@@ -71,17 +71,11 @@ def step_rng(seed: int, index: int) -> torch.Generator:
 def _processors(params: SamplingParams, vocab_size: int) -> list[tuple[str, Any]]:
     before: list[tuple[str, Any]] = []
     if params.logit_bias:
-        unknown = [token_id for token_id in params.logit_bias if token_id >= vocab_size]
-        if unknown:
-            raise ValueError(
-                f"logit_bias names token {unknown[0]}, but the vocabulary ends at {vocab_size - 1}"
-            )
+        params.check_vocabulary(vocab_size)
         bias = {(token_id,): float(value) for token_id, value in params.logit_bias.items()}
         before.append(("logit bias", SequenceBiasLogitsProcessor(bias)))
     if params.repetition_penalty != 1:
-        before.append(
-            ("repetition penalty", RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty)))
-        )
+        before.append(("repetition penalty", RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty))))
     if params.is_greedy:
         return before
     cuts: list[tuple[str, Any]] = []
@@ -91,9 +85,5 @@ def _processors(params: SamplingParams, vocab_size: int) -> list[tuple[str, Any]
         cuts.append(("top-p", TopPLogitsWarper(float(params.top_p))))
     if params.min_p:
         cuts.append(("min-p", MinPLogitsWarper(float(params.min_p))))
-    heat = (
-        [("temperature", TemperatureLogitsWarper(float(params.temperature)))]
-        if params.temperature != 1
-        else []
-    )
+    heat = [("temperature", TemperatureLogitsWarper(float(params.temperature)))] if params.temperature != 1 else []
     return before + (cuts + heat if params.temperature_last else heat + cuts)

@@ -64,9 +64,7 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         if len(self.layer_windows) != self.num_layers:
-            raise ValueError(
-                f"{self.id}: {len(self.layer_windows)} layer windows for {self.num_layers} layers"
-            )
+            raise ValueError(f"{self.id}: {len(self.layer_windows)} layer windows for {self.num_layers} layers")
         if self.num_query_heads % self.num_kv_heads:
             raise ValueError(
                 f"{self.id}: {self.num_query_heads} query heads do not share {self.num_kv_heads} KV heads"
@@ -162,9 +160,7 @@ class ModelSpec:
             hidden_size=hidden,
             intermediate_size=whole_number(config, "intermediate_size", "n_inner", default=mlp_default),
             num_query_heads=heads,
-            num_kv_heads=whole_number(
-                config, "num_key_value_heads", default=heads if kind in NO_GQA else None
-            ),
+            num_kv_heads=whole_number(config, "num_key_value_heads", default=heads if kind in NO_GQA else None),
             head_dim=head_dim(config),
             vocab_size=whole_number(config, "vocab_size"),
             max_context=whole_number(config, "max_position_embeddings"),

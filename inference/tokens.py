@@ -39,9 +39,7 @@ def _special_tokens(tokenizer: Any) -> list[str]:
 
 def decode(tokenizer: Any, token_ids: Sequence[int]) -> str:
     """The text of output tokens, special tokens left out."""
-    return str(
-        tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    )
+    return str(tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
 class TokenBytes:
@@ -49,9 +47,7 @@ class TokenBytes:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        self._special = {
-            token_id: token.content for token_id, token in tokenizer.added_tokens_decoder.items()
-        }
+        self._special = {token_id: token.content for token_id, token in tokenizer.added_tokens_decoder.items()}
         decoder = json.loads(tokenizer.backend_tokenizer.to_str()).get("decoder") or {}
         self._byte_of = _byte_level_alphabet() if '"ByteLevel"' in json.dumps(decoder) else None
 

@@ -94,14 +94,7 @@ class Step:
     @property
     def latency_s(self) -> float:
         """All the time this token took, waiting included; the learner's pauses between steps are not in it."""
-        return (
-            self.tokenize_s
-            + self.queue_s
-            + self.rebuild_s
-            + self.forward_s
-            + self.sample_s
-            + self.detokenize_s
-        )
+        return self.tokenize_s + self.queue_s + self.rebuild_s + self.forward_s + self.sample_s + self.detokenize_s
 
 
 @dataclass(frozen=True, slots=True)

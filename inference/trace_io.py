@@ -1,19 +1,23 @@
 """Traces to and from files: JSON that opens again, CSV for a spreadsheet, and a timeline for Perfetto."""
 
 import json
+import math
 from array import array
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from inference.cost import kv_bytes_per_token
 from inference.roofline import Ceilings
+from inference.spec import ModelSpec
 from inference.trace import Metadata, Step, StopReason, Token, Trace
 
 VERSION: Literal[1] = 1
+LARGEST = 2**53  # of a whole number: a chart in a browser holds none above it exactly
+LONGEST_S = 1e6  # of a stage: eleven days
 LARGEST_FILE = 32_000_000  # bytes; a run of 8,192 steps is about 15 MB
 _MEASURED = [field.name for field in fields(Step) if field.name not in ("candidates", "raw")]
 
@@ -69,6 +73,10 @@ def from_json(text: str | bytes) -> Trace:
         file = _adapter().validate_json(text)
     except ValidationError as error:
         raise TraceError(_first_problem(error)) from None
+    except ArithmeticError:
+        raise TraceError(
+            "metadata.spec: no model has this shape; export the trace again as JSON from the app"
+        ) from None
     trace = Trace(
         metadata=file.metadata,
         prompt=file.prompt,
@@ -94,41 +102,60 @@ def _first_problem(error: ValidationError) -> str:
 
 def _check_story(trace: Trace) -> None:
     """Refuse a file whose steps could not have happened: the screen would show nonsense as measured."""
+    _check_shape(trace.metadata.spec)
     num_prompt, num_layers = len(trace.prompt_tokens), trace.metadata.spec.num_layers
     if num_prompt == 0 or not trace.steps:
         raise TraceError("the trace has no prompt or no steps; record at least the prefill")
-    if not trace.metadata.sampling or trace.metadata.sampling[0][0] != 0:
-        raise TraceError("metadata.sampling: the first entry must start at step 0")
+    starts = [start for start, _ in trace.metadata.sampling]
+    if starts[:1] != [0] or any(later <= earlier for earlier, later in pairwise(starts)):
+        raise TraceError("metadata.sampling: the entries must start at step 0 and rise")
+    token_ids = set(trace.token_ids) | {choice.token_id for step in trace.steps for choice in step.candidates}
+    if not 0 <= min(token_ids) <= max(token_ids) < trace.metadata.spec.vocab_size:
+        raise TraceError(f"a token id is outside the vocabulary of {trace.metadata.spec.vocab_size:,}")
     for place, step in enumerate(trace.steps):
         expected = ("prefill", num_prompt) if place == 0 else ("decode", 1)
         if (step.index, step.phase, step.num_query_tokens) != (place, *expected):
-            raise TraceError(
-                f"steps.{place}: expected step {place} to be a {expected[0]} of {expected[1]} tokens"
-            )
+            raise TraceError(f"steps.{place}: expected step {place} to be a {expected[0]} of {expected[1]} tokens")
         if step.context_len != num_prompt + place:
             raise TraceError(
-                f"steps.{place}: context_len must be {num_prompt + place}, got {step.context_len}"
+                f"steps.{place}: context_len must be {num_prompt + place}, got {step.context_len!r:.40}"
             )
         times = (
             step.tokenize_s,
             step.queue_s,
             step.rebuild_s,
+            step.forward_s,
             step.sample_s,
             step.detokenize_s,
             step.device_s or 0,
         )
-        if min(times) < 0 or step.forward_s <= 0 or step.kv_bytes < 0 or step.logprob > 0 or step.entropy < 0:
+        is_timed = min(times) >= 0 and step.forward_s > 0 and max(times) <= LONGEST_S
+        if not is_timed or not 0 <= step.kv_bytes <= LARGEST or step.logprob > 0 or step.entropy < 0:
             raise TraceError(f"steps.{place}: a time, a size or a probability is out of range")
         if any(not 0 <= c.probability <= 1 or not 0 <= c.sampling_probability <= 1 for c in step.candidates):
             raise TraceError(f"steps.{place}: a candidate's probability is not between 0 and 1")
     if trace.key_norms and len(trace.key_norms) != trace.steps[-1].context_len:
-        raise TraceError(
-            f"key_norms must have {trace.steps[-1].context_len} columns, got {len(trace.key_norms)}"
-        )
+        raise TraceError(f"key_norms must have {trace.steps[-1].context_len} columns, got {len(trace.key_norms)}")
     if any(len(column) != num_layers for column in trace.key_norms):
         raise TraceError(f"key_norms must have {num_layers} layers in every column")
-    if kv_bytes_per_token(trace.metadata.spec) <= 0:
-        raise TraceError("metadata.spec: the shape gives an empty KV cache")
+    if any(not 0 <= norm < math.inf for column in trace.key_norms for norm in column):
+        raise TraceError("key_norms: a norm must be a number from 0")
+    roofs = trace.ceilings
+    if roofs and (min(roofs.bandwidth, roofs.flops) <= 0 or roofs.overhead_s < 0):
+        raise TraceError("ceilings: bandwidth and flops must be above 0, overhead_s 0 or more")
+
+
+def _check_shape(spec: ModelSpec) -> None:
+    """Refuse sizes that no model has: estimates divide by them."""
+    may_be_0 = {"num_shared_experts", "num_dense_layers"}
+    for part in filter(None, (spec, spec.mla, spec.moe)):
+        for name in (field.name for field in fields(part)):
+            size = getattr(part, name)
+            is_size = isinstance(size, (int, float)) and not isinstance(size, bool)
+            if is_size and not (0 if name in may_be_0 else 1) <= size <= LARGEST:
+                raise TraceError(f"metadata.spec: {name} must be from 1 to {LARGEST:,}, got {size!r:.40}")
+    if any(window is not None and window < 1 for window in spec.layer_windows):
+        raise TraceError("metadata.spec: a layer's window must be 1 token or more")
 
 
 def to_frame(trace: Trace) -> pd.DataFrame:

@@ -38,8 +38,7 @@ class Worker:
         """Queue a job; it is called with the seconds it waited. Raises BusyError when the queue is full."""
         future: Future[T] = Future()
         with self._wake:
-            if self._is_stopped:
-                raise BusyError("the server is stopping; reload the page in a moment")
+            self._refuse_if_stopped()
             if len(self._waiting) >= self._max_waiting:
                 raise BusyError(f"{self._max_waiting} passes are waiting already; try again in a moment")
             self._waiting.append(_Job(run, future, time.perf_counter()))
@@ -50,6 +49,7 @@ class Worker:
         """Queue long work that yields after every pass; it runs only while no job waits."""
         future: Future[T] = Future()
         with self._wake:
+            self._refuse_if_stopped()
             self._background.append((work, future))
             self._wake.notify()
         return future
@@ -67,11 +67,15 @@ class Worker:
         """Finish the job in hand, cancel the others, end the thread."""
         with self._wake:
             self._is_stopped = True
-            for job in self._waiting:
-                job.future.cancel()
+            for future in [job.future for job in self._waiting] + [future for _, future in self._background]:
+                future.cancel()
             self._waiting.clear()
             self._wake.notify()
         self._thread.join(timeout=30)
+
+    def _refuse_if_stopped(self) -> None:
+        if self._is_stopped:
+            raise BusyError("the server is stopping; reload the page in a moment")
 
     def _run(self) -> None:
         while True:
@@ -87,6 +91,7 @@ class Worker:
                 self._advance(*background)
 
     def _advance(self, work: Generator[object, None, Any], future: "Future[Any]") -> None:
+        """One pass of the work. Its future stays pending to the end, so that it can be cancelled in between."""
         try:
             if future.cancelled():
                 work.close()
@@ -94,9 +99,11 @@ class Worker:
                 next(work)
                 return
         except StopIteration as end:
-            future.set_result(end.value)
+            if future.set_running_or_notify_cancel():  # it may have been cancelled during the last pass
+                future.set_result(end.value)
         except BaseException as error:  # noqa: BLE001  # whatever it was, the one who waits must hear of it
-            future.set_exception(error)
+            if not future.cancelled() and future.set_running_or_notify_cancel():
+                future.set_exception(error)
         self._background.popleft()
 
 

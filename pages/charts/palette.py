@@ -1,4 +1,4 @@
-"""Colours and the one chart template. Prefill and decode look the same everywhere; estimates are grey and dashed."""
+"""Colours and the one chart template: prefill and decode look the same everywhere, estimates are grey, dashed."""
 
 import plotly.graph_objects as go
 
@@ -21,14 +21,15 @@ CODE_FONT = "Source Code, monospace"
 
 def figure(*, height: int, x: str, y: str) -> go.Figure:
     """An empty figure with titled axes; charts add their traces."""
-    axis = {
+    axis: dict[str, object] = {
         "gridcolor": HAIRLINE,
         "zeroline": False,
         "linecolor": HAIRLINE,
         "tickfont": {"size": 12, "color": ESTIMATE},
-        "title": {"font": {"size": 12, "color": ESTIMATE}, "standoff": 6},
         "fixedrange": True,
+        "ticks": "",
     }
+    title: dict[str, object] = {"font": {"size": 12, "color": ESTIMATE}, "standoff": 6}
     return go.Figure(
         layout={
             "template": None,
@@ -39,8 +40,8 @@ def figure(*, height: int, x: str, y: str) -> go.Figure:
             "font": {"family": FONT, "size": 12, "color": INK},
             "showlegend": False,
             "uirevision": "stay",
-            "xaxis": axis | {"title": axis["title"] | {"text": x}},
-            "yaxis": axis | {"title": axis["title"] | {"text": y}},
+            "xaxis": axis | {"title": title | {"text": x}},
+            "yaxis": axis | {"title": title | {"text": y}},
             "hoverlabel": {"bgcolor": CARD, "bordercolor": HAIRLINE, "font": {"color": INK, "size": 12}},
             "bargap": 0.25,
         }

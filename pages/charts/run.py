@@ -61,21 +61,26 @@ def latency_per_pass(trace: Trace | None) -> go.Figure:
             hovertext=[_step_words(trace, step) for step in steps],
             hoverinfo="text",
         )
-    marks = [(step, step_floors(trace, step)) for step in trace.steps]
-    known = [(step.number, mark) for step, mark in marks if mark]
-    if known:
-        chart.add_scatter(
-            x=[number for number, _ in known],
-            y=[max(mark.compute_s, mark.memory_s, mark.overhead_s) * 1e3 for _, mark in known],
-            mode="lines" if len(known) > 1 else "markers",
-            line=DASHED | {"shape": "hvh"},
-            marker={"symbol": "line-ew-open", "size": 14, "color": ESTIMATE},
-            name="estimated floor",
-            hovertemplate="floor %{y:.3g} ms, estimated<extra></extra>",
-        )
+    _floor_marks(chart, trace)
     chart.update_xaxes(range=[0.4, max(20, len(trace.steps)) + 0.6])
     chart.update_yaxes(rangemode="tozero")
     return chart
+
+
+def _floor_marks(chart: go.Figure, trace: Trace) -> None:
+    """The estimated floor of every pass: a dash over prefill's bar, a dashed line over decode's."""
+    known = [(step, mark) for step in trace.steps if (mark := step_floors(trace, step))]
+    for phase in _PHASES:
+        marks = [(step.number, mark) for step, mark in known if step.phase == phase]
+        chart.add_scatter(
+            x=[number for number, _ in marks],
+            y=[max(mark.compute_s, mark.memory_s, mark.overhead_s) * 1e3 for _, mark in marks],
+            mode="markers" if len(marks) == 1 else "lines",
+            line=DASHED,
+            marker={"symbol": "line-ew-open", "size": 14, "color": ESTIMATE, "line": {"width": 1.5}},
+            name="estimated floor",
+            hovertemplate="floor %{y:.3g} ms, estimated<extra></extra>",
+        )
 
 
 def _step_words(trace: Trace, step: Step) -> str:
@@ -96,7 +101,7 @@ def kv_growth(trace: Trace | None) -> go.Figure:
         x=numbers,
         y=measured,
         mode="lines+markers" if len(numbers) < 2 else "lines",
-        line={"color": DECODE, "width": 2, "shape": "hv"},
+        line={"color": DECODE, "width": 3.5, "shape": "hv"},
         fill="tozeroy",
         fillcolor="rgba(0,114,178,0.10)",
         name="measured",
@@ -111,7 +116,7 @@ def kv_growth(trace: Trace | None) -> go.Figure:
         x=numbers,
         y=formula,
         mode="lines",
-        line=DASHED,
+        line=DASHED | {"shape": "hv"},
         name="formula",
         hovertemplate="formula: %{y:.4g} MiB<extra></extra>",
     )
@@ -268,7 +273,7 @@ def candidates(step: Step | None, *, height: int = HEIGHT, shown: int = 8) -> go
     largest = max(row.probability for row in rows) * 100
     chart.update_layout(margin={"l": 96, "r": 12, "t": 0, "b": 4}, bargap=0.3)
     chart.update_yaxes(
-        autorange="reversed",
+        range=[len(rows) - 0.5, -0.5],
         showgrid=False,
         tickmode="array",
         tickvals=list(range(len(rows))),

@@ -3,7 +3,14 @@
 import unicodedata
 
 MARKS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
-_HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cn", "Co")  # controls, joiners and direction marks would reorder or vanish
+_HIDDEN = (
+    "Cc",
+    "Cf",
+    "Zl",
+    "Zp",
+    "Cn",
+    "Co",
+)  # controls, joiners and direction marks would reorder or vanish
 _JOINER = "\N{ZERO WIDTH JOINER}"
 
 

@@ -5,13 +5,13 @@ import streamlit as st
 from pages.charts import run as figures
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
-from pages.ui import state
+from pages.ui import actions, state
 from pages.ui.card import Card, Figure, card
 from pages.ui.clock import clock
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.token_strip import token_strip
 
-replay = state.start_replay()
+replay = actions.start_replay()
 trace = replay.trace
 recording = replay.recorded
 about = recording.metadata
@@ -24,7 +24,7 @@ st.markdown(
 with st.container(horizontal=True, vertical_alignment="center"):
     if st.button("Step through your own", key="own", type="primary"):
         st.switch_page("../lab/step_through.py")
-    st.button("Replay", key="replay", on_click=state.replay_again, disabled=not replay.finished)
+    st.button("Replay", key="replay", on_click=actions.replay_again, disabled=not replay.finished)
 
 with st.container(border=True, key="card-replay"):
     token_strip(trace, shown=len(trace.steps) - 1, key="start-strip", on_pick=lambda key: None)
@@ -32,7 +32,7 @@ with st.container(border=True, key="card-replay"):
         figures.latency_per_pass(trace),
         key="start-latency",
         title="Every pass of this answer",
-        caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; then decode, one token a pass; dashed: estimated floor",
+        caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; decode: one a pass; dashed: estimated floor",
         alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
         table=lambda: Table(
             ["step", "phase", "token", "pass"],
@@ -45,7 +45,7 @@ with st.container(border=True, key="card-replay"):
     )
 
 
-@st.fragment(run_every=1.0 if state.is_settling() else None)
+@st.fragment(run_every=1.0 if state.laboratory().is_settling else None)
 def machine_card() -> None:
     lab = state.laboratory()
     status, ceilings = lab.status, lab.ceilings
@@ -57,14 +57,16 @@ def machine_card() -> None:
             Figure(significant(ceilings.ridge_point), "FLOP per byte at the ridge"),
         ) if ceilings else ()  # fmt: skip
         words = status.sentence + (f" ({status.elapsed_s:.0f} s)" if status.state == "loading" else "")
-        where = f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads." if ceilings else ""
+        where = (
+            f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads." if ceilings else ""
+        )
         card(Card(kicker="This machine", title=words, figures=measured, sentence=where), key="machine")
         if status.state == "failed":
-            st.button("Try again", key="retry", on_click=state.retry_model)
+            st.button("Try again", key="retry", on_click=lab.start)
         elif lab.ceilings_fraction is not None:
             st.progress(lab.ceilings_fraction, "Measuring this machine's roofs, between the learners' passes")
         elif status.state == "ready":
-            st.button("Measure again", key="measure", on_click=state.measure_again)
+            st.button("Measure again", key="measure", on_click=actions.measure_again)
         elif status.fraction is not None:
             st.progress(status.fraction)
 
@@ -75,5 +77,5 @@ clock(
     expected=len(trace.steps),
     delay_s=trace.steps[-1].forward_s * 2,
     key="start-clock",
-    on_tick=state.replay_tick,
+    on_tick=actions.replay_tick,
 )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference.trace import Trace
 from pages.charts.units import seconds, significant
-from pages.ui.state import Screen
+from pages.ui.screen import Screen
 
 
 def branches(screen: Screen) -> None:

@@ -66,9 +66,7 @@ def live_chart(
         "pickLabel": pick_label,
         "expected": expected,
         "stamp": state.draw_stamp(),
-        "table": None
-        if shown is None
-        else {"columns": shown.columns, "rows": shown.rows, "picks": shown.picks},
+        "table": None if shown is None else {"columns": shown.columns, "rows": shown.rows, "picks": shown.picks},
     }
     _component(
         data=data,

@@ -9,9 +9,9 @@ from inference.trace import Trace
 from pages.charts import run as figures
 from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui import state
+from pages.ui import actions, state
 from pages.ui.live_chart import Table, live_chart
-from pages.ui.state import Screen
+from pages.ui.screen import Screen
 
 
 def candidates_card(screen: Screen) -> None:
@@ -19,15 +19,15 @@ def candidates_card(screen: Screen) -> None:
     step = trace.steps[-1] if trace else None
     vocabulary = trace.metadata.spec.vocab_size if trace else 0
     caption = f"probability over all {vocabulary:,} tokens; choose one to fork" if trace else "after a pass"
-    with st.container(border=True, key="card-candidates", height=234):
+    with st.container(border=True, key="card-candidates", height=214):
         live_chart(
-            figures.candidates(step, height=160),
+            figures.candidates(step, height=146),
             key="candidates",
             title="Next-token candidates",
             caption=caption,
             alt="Bars of the most probable next tokens and their probabilities.",
             table=lambda: _candidates_table(trace),
-            on_pick=None if screen.is_recorded else state.force,
+            on_pick=None if screen.is_recorded else actions.force,
             pick_label="Force",
             expected=screen.shown,
         )
@@ -44,7 +44,7 @@ def charts(screen: Screen) -> None:
             caption="first bar prefill, the others decode; dashed: this machine's floor, estimated",
             alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
             table=lambda: _latency_table(trace),
-            on_pick=state.jump_to_token,
+            on_pick=actions.look_at_picked,
         )
     with right, st.container(border=True, key="card-kv"):
         live_chart(
@@ -64,7 +64,7 @@ def charts(screen: Screen) -> None:
             caption=_roofline_caption(trace),
             alt="Achieved FLOP/s of every pass against its FLOPs per byte, under the measured roofs.",
             table=lambda: _roofline_table(trace),
-            on_pick=state.jump_to_token,
+            on_pick=actions.look_at_picked,
         )
     with right, st.container(border=True, key="card-map"):
         written = len(trace.prompt_tokens) if trace else 0
@@ -72,7 +72,7 @@ def charts(screen: Screen) -> None:
             figures.cache_map(trace),
             key="map",
             title="Cache map",
-            caption=f"key norms, measured; prefill wrote {written:,} columns at once, the newest are boxed",
+            caption=f"key norms, measured; prefill wrote {written:,} columns at once",
             alt="Key norms, layers by positions: prefill's columns first, then one per decode step.",
             table=lambda: _map_table(trace),
         )
@@ -82,7 +82,9 @@ def _roofline_caption(trace: Trace | None) -> str:
     if trace is None or trace.ceilings is not None:
         return "this run's passes, measured, under this machine's measured roofs"
     done = state.laboratory().ceilings_fraction
-    return f"measuring this machine's roofs: {percent(done)}" if done else "this machine's roofs are not measured yet"
+    return (
+        f"measuring this machine's roofs: {percent(done)}" if done else "this machine's roofs are not measured yet"
+    )
 
 
 def _candidates_table(trace: Trace | None) -> Table:

@@ -5,8 +5,9 @@ import streamlit as st
 from inference.recipe import LONGEST_LINK, Recipe, to_code
 from inference.trace import Trace
 from inference.trace_io import to_csv, to_perfetto
-from pages.ui import state
-from pages.ui.state import ORDERS, SPEEDS, Screen
+from pages.ui import actions, state
+from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
+from pages.ui.screen import Screen
 
 
 def prompt_form(screen: Screen) -> None:
@@ -14,8 +15,14 @@ def prompt_form(screen: Screen) -> None:
         st.text_area("Prompt", key="prompt", height=68, width="stretch")
         with st.container(width=150, gap="xsmall"):
             with st.popover("Examples", width="stretch"):
-                for name in state.EXAMPLES:
-                    st.button(name, key=f"example-{name}", on_click=state.choose_example, args=(name,), width="stretch")
+                for name in EXAMPLES:
+                    st.button(
+                        name,
+                        key=f"example-{name}",
+                        on_click=actions.choose_example,
+                        args=(name,),
+                        width="stretch",
+                    )
             with st.popover("Sampling", width="stretch"):
                 _sampling()
 
@@ -38,26 +45,33 @@ def controls(screen: Screen) -> None:
     has_run, shown = screen.trace is not None, screen.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Prefill", key="prefill", on_click=state.prefill, disabled=screen.is_busy,
+            "Prefill", key="prefill", on_click=actions.prefill, disabled=screen.is_busy,
             type="secondary" if screen.can_go_on else "primary",
         )  # fmt: skip
         st.button(
-            "Step back", key="back", shortcut="Left", on_click=state.step_back, args=(shown,), disabled=shown < 1
+            "Step back",
+            key="back",
+            shortcut="Left",
+            on_click=actions.step_back,
+            args=(shown,),
+            disabled=shown < 1,
         )
         st.button(
-            "Next token", key="next", shortcut="Right", on_click=state.next_token, args=(shown,),
+            "Next token", key="next", shortcut="Right", on_click=actions.next_token, args=(shown,),
             type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
         )  # fmt: skip
         st.button(
-            "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=state.toggle_play,
+            "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
             args=(shown,), disabled=not (screen.can_go_on or screen.is_playing),
         )  # fmt: skip
-        st.button("First", key="first", shortcut="Home", on_click=state.first_step, disabled=shown < 1)
-        st.button("Reset", key="reset", shortcut="Escape", on_click=state.reset, disabled=not has_run)
+        st.button("First", key="first", shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
+        st.button("Reset", key="reset", shortcut="Escape", on_click=actions.reset, disabled=not has_run)
         export_menu(screen)
+        with st.container(key="place", horizontal_alignment="right", width="stretch"):
+            st.text(_place(screen))
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
         _slider(screen)
-        st.select_slider("Speed", list(SPEEDS), key="speed", width=130)
+        st.select_slider("Speed", list(SPEEDS), key="speed", width=130, label_visibility="collapsed")
     with st.container(key="status"):
         st.text(_status(screen))
 
@@ -65,7 +79,15 @@ def controls(screen: Screen) -> None:
 def _slider(screen: Screen) -> None:
     maximum = max(screen.trace.metadata.max_new_tokens if screen.trace else 64, 2)
     state.place_slider(max(screen.shown + 1, 1))
-    st.slider("Step", 1, maximum, key="step", on_change=state.jump, disabled=screen.trace is None, width="stretch")
+    st.slider(
+        "Step", 1, maximum, key="step", on_change=actions.slide, disabled=screen.trace is None, width="stretch",
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def _place(screen: Screen) -> str:
+    trace = screen.trace
+    return f"step {screen.shown + 1} of {trace.metadata.max_new_tokens}" if trace else "no step yet"
 
 
 def _status(screen: Screen) -> str:
@@ -77,10 +99,8 @@ def _status(screen: Screen) -> str:
         return f"Waiting {screen.waiting_s:.0f} s for this pass: {ahead}."
     if trace is None:
         return _model_words()
-    number = screen.shown + 1
-    told = [f"step {number} of {trace.metadata.max_new_tokens}"]
-    decodes = number - 1
-    told.append(f"1 prefill, {decodes} decode{'s' * (decodes != 1)}")
+    decodes = screen.shown
+    told = [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
     told.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
     if screen.is_newest and trace.stop_reason:
         told.append(f"stopped: {_STOPS[trace.stop_reason]}")
@@ -109,7 +129,9 @@ def export_menu(screen: Screen) -> None:
             st.caption("Run a prompt first, or open a trace that was exported as JSON.")
         else:
             _downloads(trace)
-        st.file_uploader("Open a trace", type="json", key="trace_file", on_change=state.open_trace)
+        st.file_uploader(
+            "Open a trace", type="json", key="trace_file", on_change=actions.open_trace, args=("trace_file",)
+        )
 
 
 def _downloads(trace: Trace) -> None:
@@ -119,9 +141,7 @@ def _downloads(trace: Trace) -> None:
         "Perfetto timeline": ("trace.perfetto.json", lambda: to_perfetto(trace), "application/json"),
     }
     for label, (name, write, mime) in files.items():
-        st.download_button(
-            label, write, name, mime, key=f"download-{name}", on_click="ignore", width="stretch"
-        )
+        st.download_button(label, write, name, mime, key=f"download-{name}", on_click="ignore", width="stretch")
     query = Recipe.of(trace).to_query()
     st.caption("A link that reproduces this run")
     if len(query) <= LONGEST_LINK:

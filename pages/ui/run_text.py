@@ -11,25 +11,25 @@ from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui import state
 from pages.ui.card import Card, Figure, card
-from pages.ui.state import Screen
+from pages.ui.screen import Screen
 
 
 def subtitle(screen: Screen) -> None:
     if screen.trace is not None:
         about = screen.trace.metadata
-        words = f"{about.model}, {about.dtype}, on {'a recorded ' if screen.is_recorded else 'this machine’s '}{about.device}."
+        where = f"recorded on {about.device}" if screen.is_recorded else f"on this machine’s {about.device}"
+        words = f"{about.model}, {about.dtype}, {where}."
         words += " Random weights: real timing, noise for text." if about.has_random_weights else ""
     else:
         engine = state.laboratory().engine
         words = f"{engine.name} is ready." if engine else "The model is loading."
     with st.container(key="subtitle"):
-        st.text(words + " Solid is measured in this run; grey and dashed is estimated.")
+        st.text(words + " Everything below was measured in this run or computed from it.")
 
 
 def pass_card(screen: Screen) -> None:
     trace = screen.at
-    accent = trace.steps[-1].phase if trace else "none"
-    with st.container(border=True, key=f"card-pass", height=234):
+    with st.container(border=True, key="card-pass", height=214):
         card(_pass(trace) if trace else _EMPTY, key="pass")
 
 
@@ -68,9 +68,9 @@ def _verdict(trace: Trace, step: Step) -> str:
     bandwidth = percent(share_of_bandwidth(work, step.forward_s, trace.ceilings))
     flops = percent(share_of_flops(work, step.forward_s, trace.ceilings))
     words: dict[Regime, str] = {
-        "memory-bound": f"Memory-bound: {bandwidth} of the read bandwidth measured here ({flops} of the arithmetic).",
-        "compute-bound": f"Compute-bound: {flops} of the matmul rate measured here ({bandwidth} of the bandwidth).",
-        "overhead-bound": f"Overhead-bound: neither roof counts ({bandwidth} of the bandwidth, {flops} of the matmul rate).",
+        "memory-bound": f"Memory-bound: {bandwidth} of the measured read bandwidth, {flops} of the matmul rate.",
+        "compute-bound": f"Compute-bound: {flops} of the measured matmul rate, {bandwidth} of the bandwidth.",
+        "overhead-bound": f"Overhead-bound: {bandwidth} of the measured bandwidth, {flops} of the matmul rate.",
     }
     return f"{words[regime]} Overhead of a pass: {seconds(trace.ceilings.overhead_s)}, measured."
 
@@ -78,8 +78,8 @@ def _verdict(trace: Trace, step: Step) -> str:
 def metrics_row(screen: Screen) -> None:
     trace = screen.at
     with st.container(border=True, key="card-metrics"):
-        card(Card(figures=_metrics(trace)), key="metrics")
-        st.caption("Waiting and sampling included; your own pauses between steps are not.")
+        note = "Waiting and sampling included; your own pauses between steps are not."
+        card(Card(figures=_metrics(trace), sentence=note), key="metrics")
 
 
 def _metrics(trace: Trace | None) -> tuple[Figure, ...]:

@@ -69,7 +69,11 @@ class _Headers(BaseHTTPMiddleware):
             response.headers["Content-Security-Policy"] = _content_policy()
             if LEARNER_COOKIE not in request.cookies:
                 response.set_cookie(
-                    LEARNER_COOKIE, secrets.token_hex(16), max_age=_COOKIE_AGE, httponly=True, samesite="strict"
+                    LEARNER_COOKIE,
+                    secrets.token_hex(16),
+                    max_age=_COOKIE_AGE,
+                    httponly=True,
+                    samesite="strict",
                 )
         return response
 

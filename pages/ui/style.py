@@ -3,14 +3,20 @@
 import streamlit as st
 
 _STYLE = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1180px; padding-bottom: 3rem; }
-[data-testid="stVerticalBlock"] { gap: 0.65rem; }
-[data-testid="stHeading"] h1 { padding: 0 0 0.1rem; }
-[data-testid="stVerticalBlockBorderWrapper"], [class*="st-key-card-"] { background: var(--st-secondary-background-color); }
-[class*="st-key-accent-prefill"] { border-left: 4px solid #D55E00; }
-[class*="st-key-accent-decode"] { border-left: 4px solid #0072B2; }
-.st-key-status [data-testid="stText"] { min-height: 1.5rem; }
-.st-key-status, .st-key-status [data-testid="stText"] { font-family: inherit; white-space: normal; }
+[data-testid="stMainBlockContainer"] { max-width: 1120px; padding-bottom: 3rem; }
+[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.55rem; }
+[data-testid="stHeading"] h1 { padding: 0.2rem 0; }
+[class*="st-key-card-"] { background: light-dark(#FFFFFF, #1B1E23); }
+[data-testid="stText"] { font-family: inherit; }
+.st-key-subtitle [data-testid="stText"], .st-key-status [data-testid="stText"] {
+  font-size: 0.93rem; white-space: pre-wrap; overflow-wrap: anywhere;
+}
+.st-key-subtitle { opacity: 0.85; }
+.st-key-status [data-testid="stText"] { min-height: 1.4rem; }
+.st-key-scrub { margin: -0.35rem 0 -0.5rem; }
+[data-testid="stSidebarHeader"]::before {
+  content: "Two Phases"; font: 600 1.15rem "Source Serif", serif; align-self: center; margin-right: auto;
+}
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; } }
 </style>"""
 

@@ -4,11 +4,12 @@ const instances = new WeakMap()
 function makeToken(token) {
   const node = document.createElement("span")
   node.className = `token ${token.phase}`
+  node.append(document.createElement("wbr")) // lines break between tokens
   for (const char of token.label) {
     const part = document.createElement("bdi") // one isolate per mark keeps right-to-left text from moving others
     if ("␣↵⇥␍".includes(char)) part.className = "mark"
     part.textContent = char
-    if (part.className || !node.lastChild || node.lastChild.className) node.append(part)
+    if (part.className || node.lastChild.className || node.lastChild.tagName === "WBR") node.append(part)
     else node.lastChild.textContent += char
   }
   node.title = token.hint

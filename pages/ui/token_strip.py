@@ -34,7 +34,12 @@ def _prompt(tokens: tuple[Token, ...]) -> list[dict[str, object]]:
         return [_prompt_token(token) for token in tokens]
     half = _FOLD // 2
     num_folded = len(tokens) - 2 * half
-    gap = {"label": f" … {num_folded:,} more tokens … ", "phase": "gap", "hint": "folded", "index": None}
+    gap: dict[str, object] = {
+        "label": f" … {num_folded:,} more tokens … ",
+        "phase": "gap",
+        "hint": "folded",
+        "index": None,
+    }
     return [*map(_prompt_token, tokens[:half]), gap, *map(_prompt_token, tokens[-half:])]
 
 

@@ -1,0 +1,52 @@
+# `make run` sets everything up and starts the app; `make test` sets everything up and passes the tests.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+ADDRESS ?= 127.0.0.1
+
+.PHONY: run test check bench setup setup-dev weights browser format
+
+run: setup weights
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS)
+
+test: setup-dev weights browser check
+	$(BIN)/python -m pytest -q -m "real_model or browser"
+
+check: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m "not real_model and not browser"
+
+bench: setup-dev weights browser
+	$(BIN)/python -m benchmarks
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+setup: $(VENV)/.installed
+setup-dev: $(VENV)/.installed-dev
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "No virtual environment could be made; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/.installed
+
+weights: setup
+	$(BIN)/python -m inference.weights
+
+# Debian and Ubuntu's chromium, or any Chromium or Chrome there is; elsewhere Playwright's own build.
+browser: setup-dev
+	@$(BIN)/python -m tests.browser.chromium --install

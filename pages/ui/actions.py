@@ -1,0 +1,265 @@
+"""What the learner can do: the callbacks. They change the tab and hand jobs to the worker; pages only draw.
+
+`shown` is the step the learner saw when they pressed: a press that arrives twice, or late, does nothing.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from inference.replay import Replay
+from inference.trace import Trace
+from inference.worker import BusyError
+from pages.ui import state
+from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
+from pages.ui.screen import Screen, Tab
+from quizzes import Answer
+
+PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
+_POLL_S = 0.3
+
+
+def screen() -> Screen:
+    """Take in what the worker has finished, then say what is to be drawn."""
+    here = state.tab()
+    _start_link(here)
+    _settle(here)
+    run, lab = state.live_run(), state.laboratory()
+    trace = here.opened.recorded if here.opened else run.trace if run else None
+    if trace is not None and trace.ceilings is None and not here.opened:
+        trace.ceilings = lab.ceilings
+    last = len(trace.steps) - 1 if trace else -1
+    if here.shown is not None and here.shown >= last:
+        here.shown = None
+    shown = last if here.shown is None else here.shown
+    has_ended = trace is None or (shown == last and trace.stop_reason is not None)
+    if here.pending is None and (has_ended or (here.target and last + 1 >= here.target)):
+        here.is_playing, here.target = False, 0
+    message = here.message
+    if not message and run and run.was_released and not here.opened:
+        message = (
+            "This run's KV cache was given up for memory; the next token first rebuilds it from the token ids."
+        )
+    return Screen(
+        trace=trace,
+        shown=shown,
+        is_recorded=here.opened is not None,
+        is_busy=here.pending is not None,
+        is_playing=here.is_playing,
+        queue_position=lab.worker.position(here.pending) if here.pending else 0,
+        waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
+        message=message,
+        branches=tuple(run.branches) if run and not here.opened else (),
+    )
+
+
+def prefill() -> None:
+    here = _begin()
+    runs = state.laboratory().runs
+    if here.pending is not None:
+        return
+    if runs is None:
+        here.message = "The model is still loading. A recorded run can be watched on Start here meanwhile."
+    elif _submit(here, lambda: runs.start(state.learner(), state.form())):
+        here.shown, here.opened, here.is_playing, here.target = None, None, False, 0
+
+
+def next_token(shown: int) -> None:
+    """Show the next recorded step, or decode one more; changed settings continue differently from here."""
+    here = _begin()
+    run, runs = state.live_run(), state.laboratory().runs
+    trace = here.opened.recorded if here.opened else run.trace if run else None
+    last = len(trace.steps) - 1 if trace else -1
+    if trace is None or here.pending is not None or shown != (last if here.shown is None else here.shown):
+        return
+    if here.opened or run is None or runs is None:
+        here.shown = min(shown + 1, last)
+        return
+    try:
+        params = state.form().params
+    except ValueError as error:
+        here.message, here.is_playing = _sentence(error), False
+        return
+    is_changed = not here.target and params != trace.params_at(shown + 1)
+    if shown < last and not is_changed:
+        here.shown = shown + 1
+    elif shown < last:
+        _submit(here, lambda: runs.branch(state.learner(), last + 1, index=shown, params=params))
+        here.shown = None
+    elif trace.stop_reason is None:
+        new = params if is_changed else None
+        _submit(here, lambda: runs.advance(state.learner(), last + 1, params=new))
+
+
+def step_back(shown: int) -> None:
+    _look_at(shown - 1)
+
+
+def first_step() -> None:
+    _look_at(0)
+
+
+def slide() -> None:
+    _look_at(state.slider_step() - 1)
+
+
+def look_at_picked(key: str) -> None:
+    """A token or a bar was clicked."""
+    index = state.told(key, "picked").get("value")
+    if isinstance(index, int):
+        _look_at(index)
+
+
+def toggle_play(shown: int) -> None:
+    here = _begin()
+    here.is_playing, here.target = not here.is_playing, 0
+    if here.is_playing:
+        next_token(shown)
+
+
+def tick(key: str) -> None:
+    """The clock: the last step is on the screen, or it is time to look at a waiting pass again."""
+    here = state.tab()
+    shown = state.told(key, "ticked").get("expected")
+    if here.is_playing and here.pending is None and isinstance(shown, int):
+        next_token(shown)
+
+
+def tick_after_s() -> float:
+    here = state.tab()
+    if here.pending is not None:
+        return _POLL_S
+    return 0.0 if here.target else state.pause_between_passes_s()
+
+
+def reset() -> None:
+    """Forget the run; with a file open, only close the file."""
+    here, runs, name = _begin(), state.laboratory().runs, state.learner()
+    if here.opened is None and runs is not None:
+        runs.forget(name)
+        if here.pending is not None and not here.pending.cancel():
+            here.pending.add_done_callback(lambda _: runs.forget(name))
+    here.shown, here.is_playing, here.target, here.pending, here.opened = None, False, 0, None, None
+
+
+def force(key: str) -> None:
+    """A candidate was chosen: fork from the step on the screen."""
+    here, run, runs, told = _begin(), state.live_run(), state.laboratory().runs, state.told(key, "picked")
+    token_id = told.get("value")
+    if run is None or runs is None or here.opened or here.pending or not isinstance(token_id, int):
+        return
+    steps = run.trace.steps
+    index = len(steps) - 1 if here.shown is None else here.shown
+    if told.get("expected") != index or steps[index].token_id == token_id:
+        return
+    here.is_playing, here.shown = False, None
+    _submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id))
+
+
+def choose_example(name: str) -> None:
+    _begin()
+    engine = state.laboratory().engine
+    has_template = engine is None or engine.is_chat_model
+    state.set_prompt(EXAMPLES[name], chat_template=name in CHAT_EXAMPLES and has_template)
+
+
+def open_trace(key: str) -> None:
+    """A trace file was chosen, or taken away."""
+    here, content = _begin(), state.uploaded(key)
+    if content is None:
+        here.opened = None
+        return
+    try:
+        trace = Trace.from_json(content)
+    except ValueError as error:
+        here.message = f"This file cannot be opened: {_sentence(error)}"
+        return
+    here.opened, here.shown, here.is_playing = Replay(trace, shown=len(trace.steps)), None, False
+    here.message = "A recorded trace is open. Reset goes back to your own run."
+
+
+def answer(question_id: str, widget_key: str) -> None:
+    given = state.widget_value(widget_key)
+    try:
+        grade = state.questions()[question_id].grade(given)
+    except ValueError:
+        return  # the question itself says what is missing
+    state.tab().answers[question_id] = Answer(str(given), grade)
+
+
+def start_replay() -> Replay:
+    here = state.tab()
+    if here.replay is None:
+        here.replay = Replay(state.recorded("lighthouse"), shown=1)
+    return here.replay
+
+
+def replay_tick(key: str) -> None:
+    told, replay = state.told(key, "ticked"), start_replay()
+    if told.get("isCalm") is True:  # reduced motion: the result, without the show
+        state.tab().replay = Replay(replay.recorded, shown=len(replay.recorded.steps))
+    elif not replay.finished and told.get("expected") == len(replay.trace.steps):
+        replay.decode()
+
+
+def replay_again() -> None:
+    state.tab().replay = None
+
+
+def measure_again() -> None:
+    state.laboratory().measure_ceilings()
+
+
+def _begin() -> Tab:
+    """The tab, with the last message taken away: it belonged to the last action."""
+    here = state.tab()
+    here.message = ""
+    return here
+
+
+def _look_at(index: int) -> None:
+    here = _begin()
+    here.is_playing, here.target, here.shown = False, 0, max(index, 0)
+
+
+def _submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
+    """Hand a job to the worker, or say why it was refused."""
+    try:
+        here.pending, here.pending_since_s = start(), time.monotonic()
+    except (BusyError, ValueError) as error:
+        here.message, here.is_playing = _sentence(error), False
+        return False
+    return True
+
+
+def _settle(here: Tab) -> None:
+    if here.pending is None:
+        return
+    try:
+        here.pending.result(timeout=PATIENCE_S)
+    except TimeoutError:
+        return
+    except CancelledError:
+        here.message, here.is_playing = "The pass was cancelled.", False
+    except (ValueError, RuntimeError) as error:
+        here.message, here.is_playing = _sentence(error), False
+    here.pending = None
+
+
+def _start_link(here: Tab) -> None:
+    """Run what a link asked for, as soon as the model is there."""
+    recipe, lab = here.link, state.laboratory()
+    runs, engine = lab.runs, lab.engine
+    if recipe is None or runs is None or engine is None:
+        return
+    here.link = None
+    if _submit(here, lambda: runs.start(state.learner(), recipe)):
+        here.target, here.is_playing, here.shown = recipe.num_steps, recipe.num_steps > 1, None
+        if recipe.model not in ("", engine.name):
+            here.message = f"This link was made with {recipe.model}; here {engine.name} answers."
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

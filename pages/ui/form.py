@@ -1,0 +1,63 @@
+"""The form of the main screen as a recipe, and back: which widget keys there are and what they mean."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inference.params import SamplingParams
+from inference.recipe import Recipe
+
+ORDERS = ("temperature, then the cuts", "the cuts, then temperature")
+SPEEDS = {"slow": 0.6, "steady": 0.25, "fast": 0.0}  # seconds between passes while playing
+EXAMPLES = {
+    "The lighthouse": "The lighthouse keeper had not spoken to anyone for eleven days when, on the twelfth "
+    "morning, a small boat with a torn grey sail came around the point and",
+    "One question": "What is the capital of France?",
+    "A list to continue": "Monday, Tuesday, Wednesday,",
+    "Code": "def fibonacci(n):\n    ",
+    "Characters in pieces": "A woman astronaut, a family and a rainbow flag: 👩‍🚀👨‍👩‍👧🏳️‍🌈",
+}
+CHAT_EXAMPLES = ("One question",)
+
+
+def read_form(values: Mapping[str, Any]) -> Recipe:
+    """The recipe the widgets spell. ValueError names what is wrong with it."""
+    bias = str(values["logit_bias"]).strip()
+    params = SamplingParams(
+        temperature=float(values["temperature"]),
+        top_k=int(values["top_k"]),
+        top_p=float(values["top_p"]),
+        min_p=float(values["min_p"]),
+        repetition_penalty=float(values["repetition_penalty"]),
+        logit_bias=SamplingParams.from_spelled(f"logit_bias={bias}").logit_bias if bias else None,
+        seed=int(values["seed"]),
+        temperature_last=values["order"] == ORDERS[1],
+    )
+    return Recipe(
+        prompt=str(values["prompt"]),
+        params=params,
+        max_new_tokens=int(values["max_new_tokens"]),
+        chat_template=bool(values["chat_template"]),
+        stop=tuple(line for line in str(values["stop"]).splitlines() if line),
+    )
+
+
+def form_values(recipe: Recipe) -> dict[str, Any]:
+    """What the widgets hold so that they spell this recipe; the last sampling settings where they changed."""
+    params = recipe.changes[-1][1] if recipe.changes else recipe.params
+    return {
+        "prompt": recipe.prompt,
+        "temperature": float(params.temperature),
+        "top_k": params.top_k,
+        "top_p": float(params.top_p),
+        "min_p": float(params.min_p),
+        "repetition_penalty": float(params.repetition_penalty),
+        "logit_bias": ";".join(f"{token_id}:{bias:g}" for token_id, bias in (params.logit_bias or {}).items()),
+        "seed": params.seed,
+        "order": ORDERS[params.temperature_last],
+        "max_new_tokens": recipe.max_new_tokens,
+        "chat_template": recipe.chat_template,
+        "stop": "\n".join(recipe.stop),
+    }
+
+
+FIELDS = (*form_values(Recipe(prompt="")), "speed")

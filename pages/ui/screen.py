@@ -1,0 +1,63 @@
+"""What one browser tab looks at, and what its main screen draws."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from inference.recipe import Recipe
+from inference.replay import Replay
+from inference.trace import Trace
+from quizzes import Answer
+
+
+@dataclass(slots=True)
+class Tab:
+    shown: int | None = None
+    """Index of the step on the screen; None follows the newest."""
+    is_playing: bool = False
+    link: Recipe | None = None
+    """What a link asked to run, until the model is there."""
+    target: int = 0
+    """Steps a link still wants run without pause; 0 for none."""
+    pending: "Future[Any] | None" = None
+    pending_since_s: float = 0.0
+    message: str = ""
+    opened: Replay | None = None
+    """A trace from a file, shown in place of the run."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    replay: Replay | None = None
+    """The recording on Start here."""
+    stamp: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """All that the main screen draws."""
+
+    trace: Trace | None
+    """The whole run."""
+    shown: int
+    """Index of the step looked at; -1 before prefill."""
+    is_recorded: bool
+    is_busy: bool
+    is_playing: bool
+    queue_position: int
+    waiting_s: float
+    message: str
+    branches: tuple[Trace, ...]
+
+    @property
+    def at(self) -> Trace | None:
+        """The run as it stood at the step looked at."""
+        return self.trace.until(self.shown) if self.trace and self.shown >= 0 else None
+
+    @property
+    def is_newest(self) -> bool:
+        return self.trace is None or self.shown == len(self.trace.steps) - 1
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether Next token has something to do: a step already recorded, or one more to decode."""
+        if self.trace is None or self.shown < 0:
+            return False
+        return not self.is_newest or (self.trace.stop_reason is None and not self.is_recorded)
