@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
@@ -155,13 +156,26 @@ def _from_folder(folder: ModelFolder, device: torch.device, dtype: torch.dtype) 
     path: Path = folder.path
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, **safe)
-        model = AutoModelForCausalLM.from_pretrained(
-            path, use_safetensors=True, dtype=dtype, attn_implementation=ATTENTION, **safe
+        model, loading = AutoModelForCausalLM.from_pretrained(
+            path,
+            use_safetensors=True,
+            dtype=dtype,
+            attn_implementation=ATTENTION,
+            output_loading_info=True,
+            **safe,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except _LOADING_ERRORS as error:
         reason = str(error).split("\n")[0][:200]
         raise WeightsError(f"{folder.name} cannot be loaded ({reason}); choose another model") from error
+    if missing := loading["missing_keys"]:  # transformers would fill them with noise and go on
+        raise WeightsError(
+            f"{folder.name} has no weights for {min(missing)}; copy it again or choose another model"
+        )
     return model.to(device), tokenizer
+
+
+# what damaged and foreign folders make transformers raise: also for a missing extra package or a size of 0
+_LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError, ArithmeticError, StrictDataclassError)
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -8,7 +8,7 @@ from inference.params import SamplingParams
 from inference.trace import Trace
 
 LONGEST_LINK = 6_000  # characters; browsers and proxies cut longer ones
-MOST_ITEMS = 1_000
+MOST_ITEMS, MOST_STOPS, LONGEST_STOP = 1_000, 8, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,15 @@ def from_query(query: Mapping[str, list[str]]) -> tuple[Recipe | None, list[str]
     prompt = query.get("prompt", [""])[-1]
     if not prompt:
         return None, problems
+    stop = [text for text in query.get("stop", []) if text]
+    if len(stop) > MOST_STOPS or any(len(text) > LONGEST_STOP for text in stop):
+        problems.append(f"stop texts are read up to {MOST_STOPS}, of at most {LONGEST_STOP} characters")
     recipe = Recipe(
         prompt=prompt,
         params=_params(query.get("sampling", [""])[-1], problems),
         max_new_tokens=read("max", int, 64, 1, 100_000),
         chat_template=query.get("chat", ["0"])[-1] == "1",
-        stop=tuple(text[:200] for text in query.get("stop", []) if text)[:8],
+        stop=tuple(text[:LONGEST_STOP] for text in stop[:MOST_STOPS]),
         num_steps=read("steps", int, 0, 0, 100_000),
         forced=dict(_numbered(query.get("forced", []), "forced", problems)),
         changes=tuple(

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from inference.roofline import Ceilings
-from inference.spec import ModelSpec
+from inference.spec import Mla, ModelSpec, Moe
 from inference.trace import Metadata, Step, StopReason, Token, Trace
 
 VERSION: Literal[1] = 1
@@ -148,7 +148,8 @@ def _check_story(trace: Trace) -> None:
 def _check_shape(spec: ModelSpec) -> None:
     """Refuse sizes that no model has: estimates divide by them."""
     may_be_0 = {"num_shared_experts", "num_dense_layers"}
-    for part in filter(None, (spec, spec.mla, spec.moe)):
+    parts: list[ModelSpec | Mla | Moe] = [part for part in (spec, spec.mla, spec.moe) if part is not None]
+    for part in parts:
         for name in (field.name for field in fields(part)):
             size = getattr(part, name)
             is_size = isinstance(size, (int, float)) and not isinstance(size, bool)

@@ -261,6 +261,7 @@ def candidates(step: Step | None, *, height: int = HEIGHT, shown: int = 8) -> go
         textposition="outside",
         textfont={"size": 12, "color": ESTIMATE},
         cliponaxis=False,
+        constraintext="none",
         customdata=[row.token_id for row in rows],
         hovertext=[
             f"{literal(visible(row.raw))} (id {row.token_id})<br>model {percent(row.probability)}, "

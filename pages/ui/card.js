@@ -9,6 +9,7 @@ function element(tag, className, text) {
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".card")
   root.dataset.accent = data.accent
+  root.style.setProperty("--height", data.height ? `${data.height}px` : "0")
   const phases = getComputedStyle(root).getPropertyValue("--st-chart-categorical-colors").split(",")
   root.style.setProperty("--accent", { prefill: phases[0], decode: phases[1] }[data.accent] ?? "inherit")
   const parts = []

@@ -32,6 +32,8 @@ class Card:
     sentence: str = ""
     accent: str = ""
     """The phase whose colour the kicker has."""
+    height: int = 0
+    """Pixels kept free at least, so that a longer sentence moves nothing."""
 
 
 def card(content: Card, *, key: str) -> None:

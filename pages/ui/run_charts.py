@@ -19,9 +19,9 @@ def candidates_card(screen: Screen) -> None:
     step = trace.steps[-1] if trace else None
     vocabulary = trace.metadata.spec.vocab_size if trace else 0
     caption = f"probability over all {vocabulary:,} tokens; choose one to fork" if trace else "after a pass"
-    with st.container(border=True, key="card-candidates", height=214):
+    with st.container(border=True, key="card-candidates"):
         live_chart(
-            figures.candidates(step, height=146),
+            figures.candidates(step, height=148),
             key="candidates",
             title="Next-token candidates",
             caption=caption,

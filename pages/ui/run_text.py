@@ -29,11 +29,13 @@ def subtitle(screen: Screen) -> None:
 
 def pass_card(screen: Screen) -> None:
     trace = screen.at
-    with st.container(border=True, key="card-pass", height=214):
+    with st.container(border=True, key="card-pass"):
         card(_pass(trace) if trace else _EMPTY, key="pass")
 
 
+_PASS_HEIGHT = 219  # as tall as the candidates beside it
 _EMPTY = Card(
+    height=_PASS_HEIGHT,
     kicker="No pass yet",
     title="Prefill reads the whole prompt at once",
     note="Then each Next token is one decode pass: one token in, one token out.",
@@ -57,6 +59,7 @@ def _pass(trace: Trace) -> Card:
         ),
         sentence=_verdict(trace, step),
         accent=step.phase,
+        height=_PASS_HEIGHT,
     )
 
 

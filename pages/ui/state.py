@@ -43,8 +43,8 @@ def recorded(name: str) -> Trace:
 def learner() -> str:
     """The browser's own random name, from its cookie; a session without cookies gets one of its own."""
     name = st.context.cookies.get(LEARNER_COOKIE, "")
-    if re.fullmatch(r"[0-9a-f]{32}", name):
-        return str(name)
+    if isinstance(name, str) and re.fullmatch(r"[0-9a-f]{32}", name):
+        return name
     if "learner" not in st.session_state:
         st.session_state["learner"] = secrets.token_hex(16)
     return str(st.session_state["learner"])

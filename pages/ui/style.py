@@ -17,7 +17,9 @@ _STYLE = """<style>
 [data-testid="stSidebarHeader"]::before {
   content: "Two Phases"; font: 600 1.15rem "Source Serif", serif; align-self: center; margin-right: auto;
 }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; } }
+@media (max-width: 640px) {
+  .st-key-prompt { min-width: 100%; }
+  [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; } }
 </style>"""
 
 

@@ -18,9 +18,7 @@ Row = dict[str, Any]
 
 
 def rows(name: str) -> list[Row]:
-    loaded: dict[str, list[Row]] = yaml.safe_load(
-        (catalogue.HERE / f"{name}.yaml").read_text(encoding="utf-8")
-    )
+    loaded: dict[str, list[Row]] = yaml.safe_load((catalogue.HERE / f"{name}.yaml").read_text(encoding="utf-8"))
     return loaded[name]
 
 
@@ -151,9 +149,7 @@ def test_a_link_counted_in_both_directions_is_halved() -> None:
 def test_a_bad_row_is_refused_with_its_file_id_and_key(change: Row, message: str, tmp_path: Path) -> None:
     row = next(row for row in MODEL_ROWS if row["id"] == "smollm2-135m") | change
     path = tmp_path / "odd.yaml"
-    path.write_text(
-        yaml.safe_dump({"models": [{k: v for k, v in row.items() if v is not ...}]}), encoding="utf-8"
-    )
+    path.write_text(yaml.safe_dump({"models": [{k: v for k, v in row.items() if v is not ...}]}), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         catalogue.load(path, "models", catalogue.build_model)
 

@@ -115,9 +115,9 @@ def test_a_decode_step_of_smollm2_in_float32_reads_540_megabytes() -> None:
 
 
 def test_decode_has_half_a_flop_per_byte_in_float32_and_one_in_sixteen_bits() -> None:
-    assert decode_work(
-        dataclasses.replace(SMOLLM2, weight_bits=32, kv_bits=32), 40
-    ).intensity == pytest.approx(0.5, rel=0.01)
+    assert decode_work(dataclasses.replace(SMOLLM2, weight_bits=32, kv_bits=32), 40).intensity == pytest.approx(
+        0.5, rel=0.01
+    )
     assert decode_work(LLAMA_8B, 40).intensity == pytest.approx(1, rel=0.01)
 
 
@@ -136,13 +136,9 @@ def test_2048_prompt_tokens_take_the_8b_thirty_milliseconds_at_peak() -> None:
     assert round(work.flops / H100_FLOPS * 1e3) == 30
 
 
-@pytest.mark.parametrize(
-    ("num_tokens", "milliseconds"), [(128, 1.8), (512, 7.3), (32_768, 747), (131_072, 6400)]
-)
+@pytest.mark.parametrize(("num_tokens", "milliseconds"), [(128, 1.8), (512, 7.3), (32_768, 747), (131_072, 6400)])
 def test_prefill_arithmetic_of_the_8b_on_an_h100(num_tokens: int, milliseconds: float) -> None:
-    assert prefill_work(LLAMA_8B, num_tokens).flops / H100_FLOPS * 1e3 == pytest.approx(
-        milliseconds, rel=0.02
-    )
+    assert prefill_work(LLAMA_8B, num_tokens).flops / H100_FLOPS * 1e3 == pytest.approx(milliseconds, rel=0.02)
 
 
 def test_attention_flops_match_the_layers_at_53_thousand_tokens() -> None:
@@ -165,17 +161,13 @@ def test_a_cached_prefix_saves_95_per_cent_of_prefill() -> None:
 def test_decode_attention_has_one_flop_per_byte_and_query_head_of_a_kv_head(
     model_id: str, flops_per_byte: float
 ) -> None:
-    part = operator_work(MODELS[model_id], num_query_tokens=1, context_len=2048)[
-        "attention scores and values"
-    ]
+    part = operator_work(MODELS[model_id], num_query_tokens=1, context_len=2048)["attention scores and values"]
     assert part.flops / part.kv_read_bytes == flops_per_byte
 
 
 @pytest.mark.parametrize(("model_id", "flops_per_byte"), [("deepseek-v3", 242), ("deepseek-v2-lite", 30)])
 def test_absorbed_mla_decodes_near_the_ridge(model_id: str, flops_per_byte: int) -> None:
-    part = operator_work(MODELS[model_id], num_query_tokens=1, context_len=4096)[
-        "attention scores and values"
-    ]
+    part = operator_work(MODELS[model_id], num_query_tokens=1, context_len=4096)["attention scores and values"]
     assert round(part.flops / part.kv_read_bytes) == flops_per_byte
 
 
@@ -277,9 +269,7 @@ def test_activations_put_off_the_ridge_of_one_matmul(inputs: int, outputs: int, 
     ridge = 989 / 3.35
 
     def intensity(num_tokens: int) -> float:
-        return operator_work(spec, num_query_tokens=1, context_len=1, batch_size=num_tokens)[
-            "LM head"
-        ].intensity
+        return operator_work(spec, num_query_tokens=1, context_len=1, batch_size=num_tokens)["LM head"].intensity
 
     assert intensity(tokens - 1) < ridge < intensity(tokens + 1)
 
@@ -310,6 +300,4 @@ def test_a_pass_that_cannot_be_is_refused(
     num_query_tokens: int, context_len: int, batch_size: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        forward_work(
-            SMOLLM2, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size
-        )
+        forward_work(SMOLLM2, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)

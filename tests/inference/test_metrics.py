@@ -82,9 +82,7 @@ def test_a_pool_has_one_mean_per_request_and_another_per_token() -> None:
 
 
 def test_an_empty_first_event_ends_the_wait_for_vllm_only() -> None:
-    request = Request(
-        sent_s=10, event_times_s=(10.1, 10.5, 10.6), tokens_per_event=(0, 1, 1), num_prompt_tokens=3
-    )
+    request = Request(sent_s=10, event_times_s=(10.1, 10.5, 10.6), tokens_per_event=(0, 1, 1), num_prompt_tokens=3)
     assert ttft_s(request) == pytest.approx(0.5)
     assert itl_s(request) == pytest.approx([0.1])
     read = readings([request])
@@ -141,8 +139,6 @@ def test_percentiles_interpolate_as_numpy_does() -> None:
         ((), (), "at least one output token"),
     ],
 )
-def test_events_that_cannot_be_are_refused(
-    times: tuple[float, ...], tokens: tuple[int, ...], message: str
-) -> None:
+def test_events_that_cannot_be_are_refused(times: tuple[float, ...], tokens: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Request(sent_s=0, event_times_s=times, tokens_per_event=tokens, num_prompt_tokens=1)

@@ -31,9 +31,7 @@ def test_a_local_folder_is_found_by_argument_and_by_environment(
     assert find() == folder
 
 
-def test_the_revision_of_a_local_folder_follows_its_weights_and_not_its_place(
-    local: Path, tmp_path: Path
-) -> None:
+def test_the_revision_of_a_local_folder_follows_its_weights_and_not_its_place(local: Path, tmp_path: Path) -> None:
     revision = find(str(local)).revision
     assert find(str(shutil.copytree(local, tmp_path / "copy"))).revision == revision
     save_file({"weight": np.ones(4, np.float32)}, local / "model.safetensors")

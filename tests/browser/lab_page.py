@@ -1,0 +1,128 @@
+"""The main screen in a browser, by the names a learner reads: the one place that knows selectors."""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+CHARTS = ("candidates", "latency", "kv", "roofline", "map")
+# Streamlit asks below the page's own path first when a deep link is opened, then at the root (hazards: H22).
+_EXPECTED_404 = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
+
+
+@dataclass
+class LabPage:
+    page: Page
+    context: BrowserContext
+    address: str
+    problems: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(
+        cls,
+        browser: Browser,
+        address: str,
+        path: str = "/step-through",
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+    ) -> "LabPage":
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if scheme == "dark" else "light",
+            accept_downloads=True,
+        )
+        lab = cls(context.new_page(), context, address)
+        lab._watch()
+        lab.go(path)
+        return lab
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.address + path)
+        self.wait_idle()
+
+    def close(self) -> None:
+        self.context.close()
+        assert not self.problems, self.problems
+
+    def _watch(self) -> None:
+        host = urlsplit(self.address).netloc
+
+        def on_request(url: str) -> None:
+            parts = urlsplit(url)
+            if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != host:
+                self.problems.append(f"foreign request: {url}")
+
+        def on_response(status: int, url: str) -> None:
+            if status >= 400 and not _EXPECTED_404.search(url):
+                self.problems.append(f"HTTP {status}: {url}")
+
+        self.page.on("request", lambda request: on_request(request.url))
+        self.page.on("response", lambda response: on_response(response.status, response.url))
+        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
+        self.page.on(
+            "console",
+            lambda message: (
+                self.problems.append(f"console: {message.text}")
+                if message.type == "error" and "status of 404" not in message.text
+                else None
+            ),
+        )
+
+    def wait_idle(self) -> None:
+        self.page.wait_for_selector(IDLE, timeout=30_000)
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=False).first
+
+    def press(self, name: str) -> None:
+        self.button(name).click()
+
+    def set_prompt(self, text: str) -> None:
+        box = self.page.get_by_role("textbox", name="Prompt")
+        box.fill(text)
+        box.blur()
+        self.wait_idle()
+
+    def prefill(self, prompt: str | None = None) -> None:
+        if prompt is not None:
+            self.set_prompt(prompt)
+        self.press("Prefill")
+        self.expect_step(1)
+
+    def next(self, number: int) -> None:
+        """Press Next token once and wait for that step."""
+        self.press("Next token")
+        self.expect_step(number)
+
+    def expect_step(self, number: int, timeout_s: float = 30) -> None:
+        expect(self.page.get_by_text(re.compile(rf"^step {number} of "))).to_be_visible(timeout=timeout_s * 1000)
+
+    def expect_text(self, text: str | re.Pattern[str], timeout_s: float = 30) -> None:
+        expect(self.page.get_by_text(text).first).to_be_visible(timeout=timeout_s * 1000)
+
+    def tokens(self) -> list[str]:
+        """What the strip shows, token by token, later steps included."""
+        return self.page.locator(".strip .token").all_inner_texts()
+
+    def set_sampling(self, label: str, value: str) -> None:
+        self.press("Sampling")
+        field = self.page.get_by_label(label)
+        field.fill(value)
+        field.press("Enter")
+        self.page.keyboard.press("Escape")
+        self.wait_idle()
+
+    def wait_drawn(self) -> None:
+        """Until every chart has been drawn at least once."""
+        for key in CHARTS:
+            self.page.wait_for_selector(f".st-key-{key} .tp-chart[data-drawn]", timeout=30_000)
+
+    def exported(self, label: str) -> str:
+        self.press("Export")
+        with self.page.expect_download() as download:
+            self.page.get_by_role("button", name=label).click()
+        self.page.keyboard.press("Escape")
+        return download.value.path().read_text()

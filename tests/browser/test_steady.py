@@ -1,0 +1,82 @@
+"""Nothing is replaced, nothing jumps, nobody is shut out: observers in the browser say so."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+
+from tests.browser.lab_page import CHARTS, LabPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.real_model]
+
+_WATCH = """keys => {
+    window.shift = 0
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value
+    }).observe({ type: "layout-shift", buffered: true })
+    window.plots = keys.map(key => document.querySelector(`.st-key-${key} .tp-plot .main-svg`))
+    window.removed = []
+    new MutationObserver(records => {
+        for (const record of records) for (const node of record.removedNodes)
+            if (node.nodeType === 1 && (node.matches(".tp-chart, .tp-plot, .main-svg") || node.querySelector?.(".tp-plot")))
+                window.removed.push(node.className.baseVal ?? node.className)
+    }).observe(document.body, { childList: true, subtree: true })
+}"""
+_KEPT = "() => window.plots.every(node => node && node.isConnected)"
+
+
+def test_stepping_playing_and_scrubbing_replace_no_chart_and_move_nothing(lab: LabPage) -> None:
+    lab.prefill("Once upon a time")
+    lab.next(2)
+    lab.wait_drawn()
+    lab.page.evaluate(_WATCH, list(CHARTS))
+    for number in range(3, 8):
+        lab.next(number)
+    lab.press("Play")
+    lab.expect_step(10)
+    lab.press("Pause")
+    lab.wait_idle()
+    slider = lab.page.get_by_role("slider", name="Step")
+    for _ in range(5):
+        slider.press("ArrowLeft")
+        lab.wait_idle()
+    lab.press("Step back")
+    lab.page.wait_for_timeout(800)
+    assert lab.page.evaluate("window.removed") == []
+    assert lab.page.evaluate(_KEPT)
+    assert lab.page.evaluate("window.shift") == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_screen_scrolls_sideways_or_has_a_serious_accessibility_problem(
+    server: str, browser: Browser, width: int, scheme: str
+) -> None:
+    lab = LabPage.open(browser, server, width=width, scheme=scheme)
+    _check(lab)
+    lab.prefill("Once upon a time")
+    lab.next(2)
+    lab.wait_drawn()
+    _check(lab)
+    lab.page.get_by_role("button", name="Latency per pass as a table").click()
+    lab.wait_idle()
+    _check(lab)
+    lab.go("/start")
+    lab.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
+    _check(lab)
+    lab.close()
+
+
+def _check(lab: LabPage) -> None:
+    found = Axe().run(lab.page).response["violations"]
+    serious = {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"]]
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    }
+    assert not serious, serious
+    overflow = lab.page.evaluate(
+        "() => { const main = document.querySelector('[data-testid=stMain]'); return main.scrollWidth - main.clientWidth }"
+    )
+    assert overflow <= 0
+    unnamed = lab.page.evaluate("() => [...document.querySelectorAll('.tp-plot')].filter(p => !p.ariaLabel).length")
+    assert unnamed == 0

@@ -1,0 +1,156 @@
+"""The main screen without a browser: what the buttons do and what the texts say."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from inference.trace import Trace
+from pages.ui.state import laboratory
+from tests.pages.conftest import open_step_through
+
+
+def _texts(app: AppTest) -> str:
+    return "\n".join(str(text.value) for text in app.text)
+
+
+def _press(app: AppTest, key: str) -> AppTest:
+    app.button(key).click()
+    return app.run()
+
+
+def _trace(app: AppTest) -> Trace:
+    runs = laboratory().runs
+    assert runs is not None
+    run = runs.get(app.session_state["learner"])
+    assert run is not None
+    return run.trace
+
+
+def test_the_page_opens_with_a_prompt_and_nothing_run(step_through: AppTest) -> None:
+    assert not step_through.exception
+    assert step_through.text_area("prompt").value.startswith("The lighthouse keeper")
+    assert "no step yet" in _texts(step_through)
+    assert step_through.button("next").disabled
+
+
+def test_one_prefill_and_decodes_are_counted_as_they_happen(step_through: AppTest) -> None:
+    step_through.text_area("prompt").set_value("x" * 40)
+    _press(step_through, "prefill")
+    for _ in range(4):
+        _press(step_through, "next")
+    assert not step_through.exception
+    assert "step 5 of 64" in _texts(step_through)
+    assert "1 prefill, 4 decodes · 44 tokens in the cache" in _texts(step_through)
+
+
+def test_step_back_shows_an_earlier_step_and_next_shows_the_recorded_one_again(step_through: AppTest) -> None:
+    _press(step_through, "prefill")
+    _press(step_through, "next")
+    before = [step.forward_s for step in _trace(step_through).steps]
+    _press(step_through, "back")
+    assert "step 1 of 64" in _texts(step_through)
+    _press(step_through, "next")
+    assert "step 2 of 64" in _texts(step_through)
+    assert [step.forward_s for step in _trace(step_through).steps] == before
+
+
+def test_the_slider_only_looks(step_through: AppTest) -> None:
+    _press(step_through, "prefill")
+    for _ in range(3):
+        _press(step_through, "next")
+    step_through.slider("step").set_value(2).run()
+    assert "step 2 of 64" in _texts(step_through)
+    assert len(_trace(step_through).steps) == 4
+    step_through.slider("step").set_value(60).run()
+    assert "step 4 of 64" in _texts(step_through)
+
+
+def test_reset_forgets_the_run_and_keeps_the_prompt(step_through: AppTest) -> None:
+    step_through.text_area("prompt").set_value("Keep me")
+    _press(step_through, "prefill")
+    _press(step_through, "reset")
+    assert "no step yet" in _texts(step_through)
+    assert step_through.text_area("prompt").value == "Keep me"
+
+
+def test_changed_settings_at_an_earlier_step_continue_differently_and_keep_the_old_branch(
+    step_through: AppTest,
+) -> None:
+    _press(step_through, "prefill")
+    for _ in range(3):
+        _press(step_through, "next")
+    old = [step.token_id for step in _trace(step_through).steps]
+    _press(step_through, "first")
+    step_through.number_input("temperature").set_value(5.0)
+    _press(step_through, "next")
+    trace = _trace(step_through)
+    assert len(trace.steps) == 2
+    assert trace.params_at(1).temperature == 5.0
+    assert trace.params_at(0).is_greedy
+    assert trace.steps[0].token_id == old[0]
+    assert [expander.label for expander in step_through.expander] == ["Compare branches (2)"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("", "The prompt is empty"),
+        ("  \n ", "The prompt is empty"),
+        ("x" * 200_000, "200,000 characters"),
+        ("x" * 600, "the model's context holds 512"),
+    ],
+)
+def test_a_prompt_that_cannot_run_is_refused_with_a_sentence_and_costs_nothing(
+    step_through: AppTest, prompt: str, words: str
+) -> None:
+    step_through.text_area("prompt").set_value("first")
+    _press(step_through, "prefill")
+    step_through.text_area("prompt").set_value(prompt)
+    _press(step_through, "prefill")
+    assert words in _texts(step_through)
+    assert _trace(step_through).prompt == "first"
+    assert step_through.text_area("prompt").value == prompt
+
+
+def test_a_link_fills_the_form_and_runs_to_its_step(app: AppTest) -> None:
+    app.query_params.update({"prompt": "Hello", "max": "20", "steps": "1", "sampling": "temperature=0.5,seed=3"})
+    open_step_through(app)
+    assert not app.exception
+    assert app.text_area("prompt").value == "Hello"
+    assert app.number_input("temperature").value == 0.5
+    assert "step 1 of 20" in _texts(app)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"prompt": "Hi", "max": "-1", "steps": "NaN"},
+        {"prompt": "Hi", "sampling": "temperature=hot"},
+        {"prompt": "Hi", "sampling": "seed=x", "forced": "1:2:3", "change": "::"},
+        {"prompt": "Hi", "chat": "maybe", "stop": ""},
+        {"step": "5", "model": "../../etc/passwd", "role": "teacher"},
+    ],
+)
+def test_rubbish_in_a_link_is_said_or_ignored_and_never_breaks_the_page(
+    app: AppTest, query: dict[str, str]
+) -> None:
+    app.query_params.update(query)
+    open_step_through(app)
+    assert not app.exception
+    assert app.text_area("prompt").value == query.get("prompt", app.text_area("prompt").value)
+
+
+def test_text_that_looks_like_markup_is_shown_as_text_everywhere(step_through: AppTest) -> None:
+    step_through.text_area("prompt").set_value(
+        "<script>alert(1)</script> ![x](http://127.0.0.1:9/x.png) $a^2$ :red[x]"
+    )
+    _press(step_through, "prefill")
+    assert not step_through.exception
+    for markdown in step_through.markdown:
+        assert "<script>" not in markdown.value
+        assert "127.0.0.1:9" not in markdown.value
+
+
+def test_the_three_questions_of_the_seeds_answer_in_place(step_through: AppTest) -> None:
+    step_through.radio("answer-which-phase-ttft").set_value("prefill").run()
+    _press(step_through, "check-which-phase-ttft")
+    assert any("Right." in markdown.value for markdown in step_through.markdown)

@@ -1,0 +1,95 @@
+"""Imports go one way: the folders explain the program only as long as this holds."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FORBIDDEN = {
+    "inference": {"streamlit", "plotly", "pages", "lessons", "quizzes", "starlette"},
+    "pages/charts": {"streamlit", "torch", "transformers", "pages.ui", "pages.lab", "pages.learn"},
+    "lessons": {"streamlit", "plotly", "torch", "transformers", "pages"},
+    "quizzes": {"streamlit", "plotly", "torch", "transformers", "pages", "lessons"},
+    "pages/ui": {"torch", "transformers", "pages.lab", "pages.learn", "pages.plan", "pages.check"},
+    "pages/learn": {"torch", "transformers", "plotly", "pages.lab"},
+    "pages/lab": {"torch", "transformers", "plotly", "pages.learn"},
+}
+# The second order, inside inference: arithmetic stands below everything that needs a model.
+ARITHMETIC = ("spec", "architectures", "hardware", "cost", "roofline", "metrics", "params", "trace")
+HEAVY = {"torch", "transformers", "pandas", "pydantic", "numpy"}
+OWNER = "pages/ui/state.py"
+
+
+def _files(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
+
+
+def _imports(path: Path, *, only_top: bool = False) -> set[str]:
+    tree = ast.parse(path.read_text())
+    nodes = tree.body if only_top else list(ast.walk(tree))
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def _reaches(names: set[str], forbidden: set[str]) -> set[str]:
+    return {name for name in names for root in forbidden if name == root or name.startswith(root + ".")}
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_a_layer_imports_nothing_above_it(folder: str) -> None:
+    assert _files(folder), f"{folder} is empty: the rule would hold for nothing"
+    broken = {
+        str(path.relative_to(ROOT)): found
+        for path in _files(folder)
+        if (found := _reaches(_imports(path), FORBIDDEN[folder]))
+    }
+    assert not broken
+
+
+def test_figures_of_plotly_are_made_in_charts_only() -> None:
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in _files("pages")
+        if "plotly" in {name.split(".")[0] for name in _imports(path)}
+    }
+    allowed = {"pages/ui/live_chart.py", "pages/ui/server.py"}  # draws any figure; serves plotly.min.js
+    assert {user for user in users if not user.startswith("pages/charts/")} <= allowed
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic_imports_nothing_heavy(name: str) -> None:
+    assert not _reaches(_imports(ROOT / "inference" / f"{name}.py", only_top=True), HEAVY)
+
+
+def test_only_one_module_touches_the_session_state() -> None:
+    users = [
+        path.relative_to(ROOT).as_posix() for path in _files("pages") if "st.session_state" in path.read_text()
+    ]
+    assert users == [OWNER]
+
+
+def test_only_weights_reach_the_network() -> None:
+    reaching = {"requests", "httpx", "httpx2", "urllib.request", "socket", "http.client", "huggingface_hub.snapshot_download"}
+    users = {path.name for path in _files("inference") if _reaches(_imports(path), reaching)}
+    assert users <= {"weights.py", "weights_wheel.py"}
+
+
+def test_the_top_level_is_what_the_architecture_names() -> None:
+    known = {"app.py", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "Makefile"}
+    known |= {"pages", "inference", "lessons", "quizzes", "tests", "benchmarks"}
+    known |= {"README.md", "LICENSE", "CHANGELOG.md"}
+    found = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "__"))}
+    assert found <= known, found - known
+
+
+def test_no_file_hides_a_module_of_the_standard_library() -> None:
+    """Streamlit puts the script's folder on the path: a `token.py` there would replace Python's own."""
+    names = {path.stem for path in (ROOT / "pages/ui").glob("*.py")}
+    assert not names & set(sys.stdlib_module_names)
