@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 import transformers
 from torch import Tensor
+from torch.nn.functional import pad
 from transformers import DynamicCache
 
 from inference import APP_VERSION, tokens
@@ -278,13 +279,12 @@ def _entropy(logprobs: Tensor) -> float:
 def _key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
     """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position.
 
-    0 where a sliding layer keeps none: a prompt longer than its window leaves only the last keys behind.
+    Four digits, as in the file, so that an opened trace shows the same picture. 0 where a sliding layer keeps none: a prompt longer than its window leaves only the last keys behind.
     """
-    norms = torch.zeros(num_new, len(cache.layers))
-    for place, layer in enumerate(cache.layers):
-        keys = layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1)
-        norms[num_new - len(keys) :, place] = keys.norm(dim=-1, dtype=torch.float32)
-    return [array("f", column) for column in norms.tolist()]
+    newest = [layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1) for layer in cache.layers]
+    norms = [keys.norm(dim=-1, dtype=torch.float32) for keys in newest]
+    padded = torch.stack([pad(layer, (num_new - len(layer), 0)) for layer in norms], dim=1)
+    return [array("f", [float(f"{norm:.4g}") for norm in column]) for column in padded.tolist()]
 
 
 def _metadata(

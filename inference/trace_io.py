@@ -1,5 +1,6 @@
 """Traces to and from files: JSON that opens again, CSV for a spreadsheet, and a timeline for Perfetto."""
 
+import csv
 import json
 import math
 from array import array
@@ -168,7 +169,8 @@ def to_csv(trace: Trace) -> str:
     """One line per step. Text cells that a spreadsheet would run as a formula start with an apostrophe."""
     frame = to_frame(trace)
     frame["text"] = frame["text"].map(harmless_cell)
-    return str(frame.to_csv(index=False))
+    # bare, a carriage return inside a text would start a new line
+    return frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def harmless_cell(text: str) -> str:

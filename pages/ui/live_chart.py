@@ -14,8 +14,8 @@ _HTML = """
 <div class="tp-chart">
   <div class="tp-head"><h3 class="tp-title"></h3><button type="button" class="tp-toggle">Table</button></div>
   <p class="tp-caption"></p>
-  <div class="tp-plot" role="img"></div>
-  <div class="tp-table" tabindex="0" role="region" hidden></div>
+  <div class="tp-plot" role="img" aria-label="Chart, not drawn yet"></div>
+  <div class="tp-table" tabindex="0" role="region" aria-label="Table" hidden></div>
 </div>
 """
 _component = st.components.v2.component(

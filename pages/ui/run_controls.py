@@ -45,7 +45,7 @@ def controls(screen: Screen) -> None:
     has_run, shown = screen.trace is not None, screen.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Prefill", key="prefill", on_click=actions.prefill, disabled=screen.is_busy,
+            "Prefill", key="prefill", width=78, on_click=actions.prefill, disabled=screen.is_busy,
             type="secondary" if screen.can_go_on else "primary",
         )  # fmt: skip
         st.button(
@@ -57,15 +57,15 @@ def controls(screen: Screen) -> None:
             disabled=shown < 1,
         )
         st.button(
-            "Next token", key="next", shortcut="Right", on_click=actions.next_token, args=(shown,),
+            "Next token", key="next", width=120, shortcut="Right", on_click=actions.next_token, args=(shown,),
             type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
         )  # fmt: skip
         st.button(
             "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
-            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing),
+            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=112,
         )  # fmt: skip
-        st.button("First", key="first", shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
-        st.button("Reset", key="reset", shortcut="Escape", on_click=actions.reset, disabled=not has_run)
+        st.button("First", key="first", width=108, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
+        st.button("Reset", key="reset", width=98, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
         export_menu(screen)
         with st.container(key="place", horizontal_alignment="right", width="stretch"):
             st.text(_place(screen))
@@ -124,7 +124,7 @@ def _model_words() -> str:
 
 def export_menu(screen: Screen) -> None:
     trace = screen.at
-    with st.popover("Export", key="export"):
+    with st.popover("Export", key="export", width=92):
         if trace is None:
             st.caption("Run a prompt first, or open a trace that was exported as JSON.")
         else:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 import plotly
 import streamlit
@@ -22,6 +23,8 @@ from starlette.routing import Route
 from pages.ui.state import LEARNER_COOKIE, laboratory
 
 log = logging.getLogger(__name__)
+_STYLE = b"<style>" + (Path(__file__).parent / "style.css").read_bytes() + b"</style>"
+OK = 200
 _YEAR = 31_536_000  # seconds
 _COOKIE_AGE = 30 * 86_400  # seconds
 
@@ -62,10 +65,14 @@ class _Headers(BaseHTTPMiddleware):
     """A strict content policy, and a random name for the browser so that a reload finds its own run again."""
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        if "text/html" in request.headers.get("accept", ""):  # a page: it must come unpacked, to be given the style
+            headers = request.scope["headers"]
+            request.scope["headers"] = [pair for pair in headers if pair[0] != b"accept-encoding"]
         response = await call_next(request)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
-        if response.headers.get("content-type", "").startswith("text/html"):
+        if response.headers.get("content-type", "").startswith("text/html") and response.status_code == OK:
+            response = await _with_style(response)
             response.headers["Content-Security-Policy"] = _content_policy()
             if LEARNER_COOKIE not in request.cookies:
                 response.set_cookie(
@@ -76,6 +83,14 @@ class _Headers(BaseHTTPMiddleware):
                     samesite="strict",
                 )
         return response
+
+
+async def _with_style(page: Response) -> Response:
+    """Streamlit's page with our layout in its head, so that it holds from the first paint on."""
+    body = b"".join([chunk async for chunk in page.body_iterator])  # type: ignore[attr-defined]  # a stream here
+    styled = Response(body.replace(b"</head>", _STYLE + b"</head>", 1), media_type="text/html")
+    styled.headers["Cache-Control"] = "no-cache"
+    return styled
 
 
 @cache

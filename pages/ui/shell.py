@@ -3,10 +3,8 @@
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.style import apply_style
 
 st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state=200)
-apply_style()
 state.restore()
 
 page = st.navigation(

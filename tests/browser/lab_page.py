@@ -109,7 +109,7 @@ class LabPage:
 
     def set_sampling(self, label: str, value: str) -> None:
         self.press("Sampling")
-        field = self.page.get_by_label(label)
+        field = self.page.get_by_role("spinbutton", name=label)
         field.fill(value)
         field.press("Enter")
         self.page.keyboard.press("Escape")

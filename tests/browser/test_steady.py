@@ -8,19 +8,25 @@ from tests.browser.lab_page import CHARTS, LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 
+# The slider's thumb is meant to move; everything else stays where it is.
 _WATCH = """keys => {
     window.shift = 0
+    const isThumb = source => (source.node?.closest ? source.node : source.node?.parentElement)?.closest(".st-key-step")
     new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value
-    }).observe({ type: "layout-shift", buffered: true })
+        for (const entry of list.getEntries()) if (!entry.sources.every(isThumb)) window.shift += entry.value
+    }).observe({ type: "layout-shift" })
     window.plots = keys.map(key => document.querySelector(`.st-key-${key} .tp-plot .main-svg`))
     window.removed = []
+    const chart = ".tp-chart, .tp-plot, .main-svg"
     new MutationObserver(records => {
-        for (const record of records) for (const node of record.removedNodes)
-            if (node.nodeType === 1 && (node.matches(".tp-chart, .tp-plot, .main-svg") || node.querySelector?.(".tp-plot")))
-                window.removed.push(node.className.baseVal ?? node.className)
+        for (const { removedNodes } of records) for (const node of removedNodes)
+            if (node.nodeType === 1 && (node.matches(chart) || node.querySelector(chart)))
+                window.removed.push(String(node.className.baseVal ?? node.className))
     }).observe(document.body, { childList: true, subtree: true })
 }"""
+_LOAD_SHIFT = """() => new Promise(resolve => new PerformanceObserver(list => resolve(
+    list.getEntries().reduce((sum, entry) => sum + entry.value, 0)
+)).observe({ type: "layout-shift", buffered: true }))"""
 _KEPT = "() => window.plots.every(node => node && node.isConnected)"
 
 
@@ -66,8 +72,14 @@ def test_no_screen_scrolls_sideways_or_has_a_serious_accessibility_problem(
     lab.close()
 
 
+def test_the_page_holds_still_while_it_loads(lab: LabPage) -> None:
+    lab.page.wait_for_timeout(1500)
+    assert lab.page.evaluate(_LOAD_SHIFT) < 0.01
+
+
 def _check(lab: LabPage) -> None:
-    found = Axe().run(lab.page).response["violations"]
+    streamlits_own = {"exclude": [["[data-testid=stSidebarNav]"]]}  # its lists of pages hold headings
+    found = Axe().run(lab.page, context=streamlits_own).response["violations"]
     serious = {
         rule["id"]: [node["html"][:200] for node in rule["nodes"]]
         for rule in found
@@ -75,7 +87,7 @@ def _check(lab: LabPage) -> None:
     }
     assert not serious, serious
     overflow = lab.page.evaluate(
-        "() => { const main = document.querySelector('[data-testid=stMain]'); return main.scrollWidth - main.clientWidth }"
+        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
     )
     assert overflow <= 0
     unnamed = lab.page.evaluate("() => [...document.querySelectorAll('.tp-plot')].filter(p => !p.ariaLabel).length")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
@@ -108,7 +109,7 @@ def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
     lab.page.wait_for_timeout(1500)
     places = [int(place) for place in lab.page.evaluate("window.places")]
     assert places, "the held key did nothing"
-    assert all(after - before <= 1 for before, after in zip(places, places[1:], strict=False)), places
+    assert all(after - before <= 1 for before, after in pairwise(places)), places
     lab.page.keyboard.press("Home")
     lab.expect_step(1)
     lab.page.keyboard.press("Escape")
@@ -210,9 +211,7 @@ def test_two_learners_step_at_once_and_never_see_each_other(lab: LabPage, other_
 
 
 def test_markup_in_a_prompt_is_shown_literally_and_fetches_nothing(lab: LabPage) -> None:
-    prompt = (
-        "<script>document.title='x'</script> <b>bold</b> ![t](http://127.0.0.1:9/x.png) &lt; $a^2$ :red[x] </s>"
-    )
+    prompt = "<script>document.title='x'</script> <b>b</b> ![t](http://127.0.0.1:9/x.png) &lt; $a$ :red[x] </s>"
     lab.prefill(prompt)
     lab.next(2)
     lab.wait_drawn()

@@ -1,0 +1,69 @@
+"""This machine's roofs, measured once for all tests."""
+
+from dataclasses import fields
+
+import pytest
+
+from inference.ceilings import device_name, forget, remembered
+from inference.engine import Engine
+from inference.roofline import Ceilings
+from tests.inference.conftest import Measured
+
+
+def test_measuring_says_how_far_it_is(measured: Measured) -> None:
+    assert measured.fractions == sorted(measured.fractions)
+    assert all(0 <= fraction < 1 for fraction in measured.fractions)
+    assert len(set(measured.fractions)) > 20
+
+
+def test_every_roof_is_above_zero(tiny: Engine, measured: Measured) -> None:
+    roofs = measured.ceilings
+    assert min(roofs.bandwidth, roofs.flops, roofs.overhead_s, roofs.threads) > 0
+    assert roofs.ridge_point > 0
+    assert roofs.device == device_name(tiny.device)
+    assert roofs.dtype == "float32"
+
+
+def test_the_overhead_is_measured_on_a_twin_of_the_same_depth(tiny: Engine, measured: Measured) -> None:
+    assert len(measured.twin_depths) > 10
+    assert set(measured.twin_depths) == {tiny.spec.num_layers}
+
+
+def test_measured_roofs_are_remembered_until_forgotten(
+    tiny: Engine, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TWOPHASES_CACHE", str(measured.folder))
+    assert remembered(tiny) == measured.ceilings
+    (path,) = (measured.folder / "ceilings").iterdir()
+    content = path.read_text()
+    forget(tiny)
+    forget(tiny)
+    assert remembered(tiny) is None
+    path.write_text(content)
+    assert remembered(tiny) == measured.ceilings
+
+
+@pytest.mark.parametrize("content", ["", "null", "[1]", "{}", '{"device": "CPU"}', '{"unknown": 1}', "\0"])
+def test_a_broken_memory_counts_as_none(
+    tiny: Engine, measured: Measured, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.setenv("TWOPHASES_CACHE", str(measured.folder))
+    (path,) = (measured.folder / "ceilings").iterdir()
+    before = path.read_text()
+    path.write_text(content)
+    assert remembered(tiny) is None
+    path.write_text(before)
+
+
+def test_another_dtype_or_folder_remembers_nothing(
+    measured: Measured, tiny: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setenv("TWOPHASES_CACHE", str(measured.folder))
+    assert remembered(Engine.load("random:tiny", dtype="bfloat16")) is None
+    monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
+    assert remembered(tiny) is None
+
+
+def test_a_roof_has_a_date_and_a_place(measured: Measured) -> None:
+    assert {field.name for field in fields(Ceilings)} >= {"device", "dtype", "measured_on", "threads"}
+    assert len(measured.ceilings.measured_on) == len("2025-01-01")
