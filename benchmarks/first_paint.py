@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession
 
-from benchmarks.browser import chromium, fresh_page, shift_sum
+from benchmarks.browser import chromium, fresh_page, layout_shift
 from benchmarks.measurement import Measurement
 from benchmarks.server import server
 
@@ -95,6 +95,6 @@ def _visit(browser: Browser, address: str) -> _Visit:
     times_ms = page.evaluate("window.painted")
     page.wait_for_timeout(_SETTLE_MS)
     visit.useful_s, visit.chart_s = times_ms["useful"] / 1e3, times_ms["chart"] / 1e3
-    visit.shift = shift_sum(page)
+    visit.shift = layout_shift(page)
     page.context.close()
     return visit

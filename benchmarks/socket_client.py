@@ -1,5 +1,6 @@
 """A learner's browser reduced to its websocket: it reruns the page, presses buttons and reads what comes back."""
 
+import asyncio
 import re
 import secrets
 import time
@@ -14,6 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.asyncio.client import ClientConnection, connect
 
+LEARNER_COOKIE = "two_phases_learner"
 _POLL_S = 0.3  # the page's own clock asks again after as long
 _MAX_POLLS = 100
 _STATUS = re.compile(r"step (\d+) of \d+")
@@ -67,6 +69,7 @@ class Learner:
         for _ in range(_MAX_POLLS):
             if self.step not in (0, before):
                 break
+            await asyncio.sleep(_POLL_S)
             await self.rerun()
         if self.step != before + 1:
             raise RuntimeError(f"{key} led from step {before} to step {self.step}")
@@ -84,7 +87,7 @@ class Learner:
 @asynccontextmanager
 async def learner(port: int, page: str, *, query: str = "", name: str = "") -> AsyncIterator[Learner]:
     """A learner whose first run of the page has finished. `name` is their cookie, 32 hex digits."""
-    headers = {"Cookie": f"two_phases_learner={name or secrets.token_hex(16)}"}
+    headers = {"Cookie": f"{LEARNER_COOKIE}={name or secrets.token_hex(16)}"}
     address = f"ws://127.0.0.1:{port}/_stcore/stream"
     async with connect(
         address, subprotocols=["streamlit"], additional_headers=headers, max_size=None  # type: ignore[list-item]

@@ -279,7 +279,8 @@ def _entropy(logprobs: Tensor) -> float:
 def _key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
     """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position.
 
-    Four digits, as in the file, so that an opened trace shows the same picture. 0 where a sliding layer keeps none: a prompt longer than its window leaves only the last keys behind.
+    Four digits, as in the file, so that an opened trace shows the same picture. 0 where a sliding layer keeps
+    none: a prompt longer than its window leaves only the last keys behind.
     """
     newest = [layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1) for layer in cache.layers]
     norms = [keys.norm(dim=-1, dtype=torch.float32) for keys in newest]

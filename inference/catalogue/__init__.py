@@ -137,9 +137,7 @@ def build_hardware(row: Row) -> Hardware:
         note=row["note"],
         estimated_flops={} if estimate is None else {"float16": estimate * 1e12},
         interconnect=row["interconnect"],
-        interconnect_bandwidth=None
-        if link is None
-        else link * 1e9 / directions[row["interconnect_convention"]],
+        interconnect_bandwidth=None if link is None else link * 1e9 / directions[row["interconnect_convention"]],
     )
 
 

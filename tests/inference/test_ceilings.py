@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from inference.ceilings import device_name, forget, remembered
-from inference.engine import Engine
+from inference.ceilings import forget, remembered
+from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
 from tests.inference.conftest import Measured
 

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from inference.cost import forward_work, kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError, measured_kv_bytes
 from inference.weights import WeightsError
-from tests.inference.passes import failing_once
+from tests.inference.passes import counted, failing_once
 from tests.inference.test_cost import uncausal_half
 
 
@@ -74,6 +74,12 @@ def test_logits_are_one_row_over_the_vocabulary_and_time_is_positive(tiny: Engin
     assert forward.logits.device.type == "cpu"
     assert forward.forward_s > 0
     assert (forward.device_s is None) == (tiny.device.type == "cpu")
+
+
+def test_warming_up_runs_one_pass_of_each_kind(tiny: Engine) -> None:
+    with counted(tiny) as passes:
+        tiny.warm_up()
+    assert passes == [16, 1]
 
 
 def test_the_caches_own_tensors_have_the_bytes_of_the_formula(tiny: Engine) -> None:

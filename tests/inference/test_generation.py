@@ -137,7 +137,7 @@ def test_key_norms_are_those_of_a_cache_built_in_one_pass(tiny: Engine) -> None:
     cache = tiny.new_cache()
     tiny.forward(run.trace.token_ids[:-1], cache)
     expected = torch.stack([layer.keys[0].square().sum(dim=(0, 2)).sqrt() for layer in cache.layers], dim=1)
-    torch.testing.assert_close(torch.tensor(run.trace.key_norms), expected.cpu(), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(torch.tensor(run.trace.key_norms), expected.cpu(), atol=0, rtol=1e-3)
 
 
 # Going back

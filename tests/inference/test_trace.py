@@ -44,17 +44,9 @@ def trace(tiny: Engine) -> Trace:
 
 def test_a_trace_opens_again_exactly(trace: Trace) -> None:
     again = Trace.from_json(trace.to_json())
-    for name in ("metadata", "prompt", "prompt_tokens", "steps", "ceilings", "stop_reason"):
-        assert getattr(again, name) == getattr(trace, name), name
+    assert again == trace
     assert again.to_json() == trace.to_json()
-    assert Trace.from_json(again.to_json().encode()) == again
-
-
-def test_key_norms_are_kept_to_four_digits(trace: Trace) -> None:
-    again = Trace.from_json(trace.to_json())
-    assert len(again.key_norms) == trace.steps[-1].context_len
-    for column, original in zip(again.key_norms, trace.key_norms, strict=True):
-        assert column.tolist() == pytest.approx(original.tolist(), rel=1e-3)
+    assert Trace.from_json(trace.to_json().encode()) == trace
 
 
 def test_an_unfinished_trace_opens_again(tiny: Engine) -> None:
