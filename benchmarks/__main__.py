@@ -1,13 +1,14 @@
 """Run all benchmarks, or those named, print one table and write results.json: `python -m benchmarks [NAME...]`."""
 
 import json
+import os
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import charts, first_paint, floor, instrument, learners, memory
-from benchmarks.machine import machine
+from benchmarks.machine import cpu_seconds, machine
 from benchmarks.measurement import table
 
 _RESULTS = Path(__file__).with_name("results.json")
@@ -27,15 +28,18 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no benchmark is called {unknown[0]!r}; there are {', '.join(_BENCHMARKS)}", file=sys.stderr)
         return 2
-    where = machine()
-    measurements = []
+    where, measurements, shares = machine(), [], {}
     for name in names or _BENCHMARKS:
-        start = time.monotonic()
         print(f"{name} ...", end=" ", flush=True)
+        start, (ours_s, all_s) = time.monotonic(), cpu_seconds()
         measurements += _BENCHMARKS[name]()
-        print(f"{time.monotonic() - start:.0f} s", flush=True)
+        seconds, (ours_now_s, all_now_s) = time.monotonic() - start, cpu_seconds()
+        others_s = all_now_s - all_s - (ours_now_s - ours_s)
+        shares[name] = round(max(others_s, 0.0) / seconds / (os.cpu_count() or 1), 3)
+        print(f"{seconds:.0f} s; other programs had {shares[name]:.0%} of the processor", flush=True)
     rows = [{**asdict(row), "verdict": row.verdict} for row in measurements]
-    _RESULTS.write_text(json.dumps({"machine": where, "measurements": rows}, indent=1) + "\n")
+    results = {"machine": where, "share_of_other_programs": shares, "measurements": rows}
+    _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     print("\n" + table(measurements))
     return int(any(row.verdict == "over" for row in measurements))
 

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 WATCH_SHIFTS = """
 window.shifts = []
 new PerformanceObserver((list) => {
-  for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.shifts.push([shift.startTime, shift.value])
+  const uncaused = list.getEntries().filter((shift) => !shift.hadRecentInput)
+  window.shifts.push(...uncaused.map((shift) => [shift.startTime, shift.value]))
 }).observe({ type: "layout-shift", buffered: true })
 """
 

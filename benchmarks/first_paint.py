@@ -24,7 +24,8 @@ window.painted = new Promise((resolve) => {
   const times = {}
   const look = () => {
     const card = document.querySelector(".st-key-card-replay")
-    const roots = card ? [card, ...[...card.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean)] : []
+    const inside = [...(card?.querySelectorAll("*") ?? [])]
+    const roots = [card, ...inside.map((node) => node.shadowRoot)].filter(Boolean)
     const hasTokens = roots.some((root) => root.querySelector(".strip .token"))
     if (document.querySelector("h1")?.textContent && hasTokens) times.useful ??= performance.now()
     if (document.querySelector(".tp-chart[data-drawn]")) times.chart ??= performance.now()

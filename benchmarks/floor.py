@@ -44,7 +44,8 @@ def _interleaved(engine: Engine) -> tuple[list[float], list[float], Ceilings]:
     prompt = [1] * _CONTEXT
     cache = engine.new_cache()
     engine.forward(prompt, cache)
-    decode_s, prefill_s = [], []
+    decode_s: list[float] = []
+    prefill_s: list[float] = []
     work = measure(engine)
     while True:
         try:

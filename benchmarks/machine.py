@@ -9,7 +9,7 @@ import psutil
 import torch
 
 from inference import APP_VERSION
-from inference.ceilings import device_name
+from inference.engine import device_name
 
 _PACKAGES = ("torch", "transformers", "streamlit", "plotly", "playwright", "websockets")
 
@@ -27,3 +27,12 @@ def machine() -> dict[str, str | float]:
         "two_phases": APP_VERSION,
         **{name: version(name) for name in _PACKAGES},
     }
+
+
+def cpu_seconds() -> tuple[float, float]:
+    """Processor time used so far: by this process and its ended children, and by all programs here.
+
+    What the others took says how far an absolute time can be trusted; ratios are measured side by side.
+    """
+    ours, everyone = os.times(), psutil.cpu_times()
+    return sum(ours[:4]), everyone.user + everyone.system + everyone.nice

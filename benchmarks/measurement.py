@@ -28,9 +28,7 @@ class Measurement:
 def table(measurements: Sequence[Measurement]) -> str:
     """Name, measured, limit and verdict, in columns."""
     rows = [("name", "measured", "limit", "")]
-    rows += [
-        (row.name, _written(row.value, row.unit), _limit(row), row.verdict) for row in measurements
-    ]
+    rows += [(row.name, _written(row.value, row.unit), _limit(row), row.verdict) for row in measurements]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{name:<{widths[0]}}  {measured:>{widths[1]}}  {limit:>{widths[2]}}  {verdict}"

@@ -14,6 +14,7 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 LEARNER_COOKIE = "two_phases_learner"
 _POLL_S = 0.3  # the page's own clock asks again after as long
@@ -89,9 +90,8 @@ async def learner(port: int, page: str, *, query: str = "", name: str = "") -> A
     """A learner whose first run of the page has finished. `name` is their cookie, 32 hex digits."""
     headers = {"Cookie": f"{LEARNER_COOKIE}={name or secrets.token_hex(16)}"}
     address = f"ws://127.0.0.1:{port}/_stcore/stream"
-    async with connect(
-        address, subprotocols=["streamlit"], additional_headers=headers, max_size=None  # type: ignore[list-item]
-    ) as socket:
+    names = [Subprotocol("streamlit")]
+    async with connect(address, subprotocols=names, additional_headers=headers, max_size=None) as socket:
         found = Learner(socket, page, query)
         await found.rerun()
         yield found

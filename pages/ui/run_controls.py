@@ -67,7 +67,7 @@ def controls(screen: Screen) -> None:
         st.button("First", key="first", width=108, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
         st.button("Reset", key="reset", width=98, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
         export_menu(screen)
-        with st.container(key="place", horizontal_alignment="right", width="stretch"):
+        with st.container(key="place", width=130):
             st.text(_place(screen))
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
         _slider(screen)

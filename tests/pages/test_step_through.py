@@ -27,7 +27,7 @@ def _trace(app: AppTest) -> Trace:
 
 def test_the_page_opens_with_a_prompt_and_nothing_run(step_through: AppTest) -> None:
     assert not step_through.exception
-    assert step_through.text_area("prompt").value.startswith("The lighthouse keeper")
+    assert str(step_through.text_area("prompt").value).startswith("The lighthouse keeper")
     assert "no step yet" in _texts(step_through)
     assert step_through.button("next").disabled
 
