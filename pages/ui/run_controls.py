@@ -62,7 +62,7 @@ def controls(screen: Screen) -> None:
         )  # fmt: skip
         st.button(
             "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
-            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=112,
+            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=120,
         )  # fmt: skip
         st.button("First", key="first", width=108, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
         st.button("Reset", key="reset", width=98, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
