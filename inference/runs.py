@@ -134,6 +134,7 @@ class Runs:
             if run.generation.finished:
                 return
             if params is not None:
+                run.recipe = Recipe.of(run.trace)  # the rest of a link's recipe gives way to the learner
                 run.generation.set_params(params)
             _step(run, queue_s)
 

@@ -23,7 +23,7 @@ def show(question: Question, *, answer: Answer | None, on_answer: OnAnswer, seed
     A click calls on_answer(question.id, key of the widget that holds the answer). The value may be one that
     grade() refuses (a blank text): on_answer then leaves the answer as it was.
     """
-    with st.container(border=True):
+    with st.container(border=True, key=f"card-{question.id}"):
         st.markdown(f"**{question.prompt}**")
         match question:
             case ChoiceQuestion():

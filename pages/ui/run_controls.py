@@ -57,12 +57,12 @@ def controls(screen: Screen) -> None:
             disabled=shown < 1,
         )
         st.button(
-            "Next token", key="next", width=120, shortcut="Right", on_click=actions.next_token, args=(shown,),
+            "Next token", key="next", width=124, shortcut="Right", on_click=actions.next_token, args=(shown,),
             type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
         )  # fmt: skip
         st.button(
             "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
-            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=120,
+            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=114,
         )  # fmt: skip
         st.button("First", key="first", width=108, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
         st.button("Reset", key="reset", width=98, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
