@@ -36,7 +36,7 @@ for question in state.questions().values():
     )
 
 clock(
-    is_running=screen.is_playing or screen.is_busy,
+    is_running=screen.is_playing or screen.is_busy or screen.is_settling,
     expected=screen.shown,
     delay_s=actions.tick_after_s(),
     key="clock",

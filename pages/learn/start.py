@@ -45,9 +45,14 @@ with st.container(border=True, key="card-replay"):
     )
 
 
-@st.fragment(run_every=1.0 if state.laboratory().is_settling else None)
+was_settling = state.laboratory().is_settling
+
+
+@st.fragment(run_every=1.0 if was_settling else None)
 def machine_card() -> None:
     lab = state.laboratory()
+    if was_settling and not lab.is_settling:
+        st.rerun()  # the whole page once, which ends the timer
     status, ceilings = lab.status, lab.ceilings
     with st.container(border=True, key="card-machine"):
         measured = (
@@ -60,15 +65,18 @@ def machine_card() -> None:
         where = (
             f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads." if ceilings else ""
         )
+        is_pressed = False
         card(Card(kicker="This machine", title=words, figures=measured, sentence=where), key="machine")
         if status.state == "failed":
-            st.button("Try again", key="retry", on_click=lab.start)
+            is_pressed = st.button("Try again", key="retry", on_click=lab.start)
         elif lab.ceilings_fraction is not None:
             st.progress(lab.ceilings_fraction, "Measuring this machine's roofs, between the learners' passes")
         elif status.state == "ready":
-            st.button("Measure again", key="measure", on_click=actions.measure_again)
+            is_pressed = st.button("Measure again", key="measure", on_click=actions.measure_again)
         elif status.fraction is not None:
             st.progress(status.fraction)
+        if is_pressed:
+            st.rerun()  # the whole page, which starts the timer
 
 
 machine_card()

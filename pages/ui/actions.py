@@ -18,6 +18,7 @@ from quizzes import Answer
 
 PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
 _POLL_S = 0.3
+_SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progress
 
 
 def screen() -> Screen:
@@ -47,6 +48,7 @@ def screen() -> Screen:
         is_recorded=here.opened is not None,
         is_busy=here.pending is not None,
         is_playing=here.is_playing,
+        is_settling=lab.is_settling and not here.opened,
         queue_position=lab.worker.position(here.pending) if here.pending else 0,
         waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
         message=message,
@@ -130,6 +132,8 @@ def tick_after_s() -> float:
     here = state.tab()
     if here.pending is not None:
         return _POLL_S
+    if not here.is_playing:
+        return _SETTLING_S
     return 0.0 if here.target else state.pause_between_passes_s()
 
 

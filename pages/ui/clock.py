@@ -5,6 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.ui import state
+
 _component = st.components.v2.component(
     "two_phases_clock",
     html='<div class="clock" hidden></div>',
@@ -13,6 +15,11 @@ _component = st.components.v2.component(
 
 
 def clock(*, is_running: bool, expected: int, delay_s: float, key: str, on_tick: Callable[[str], None]) -> None:
-    """Call `on_tick(key)` once after `delay_s`; `expected` comes back with it, and starts the next tick."""
-    data = {"isRunning": is_running, "expected": expected, "delayMs": round(delay_s * 1e3)}
+    """Call `on_tick(key)` once, `delay_s` after this drawing has reached the browser, with `expected` given back."""
+    data = {
+        "isRunning": is_running,
+        "expected": expected,
+        "delayMs": round(delay_s * 1e3),
+        "stamp": state.draw_stamp() if is_running else 0,  # new data is what starts the next tick
+    }
     _component(data=data, key=key, on_ticked_change=lambda: on_tick(key))

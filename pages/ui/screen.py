@@ -41,6 +41,8 @@ class Screen:
     is_recorded: bool
     is_busy: bool
     is_playing: bool
+    is_settling: bool
+    """The model or the roofs will soon have something new to say."""
     queue_position: int
     waiting_s: float
     message: str
