@@ -1,0 +1,3 @@
+"""Loads the engine's settings before anything loads torch."""
+
+import inference  # noqa: F401
