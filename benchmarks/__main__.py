@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named, print one table and write results.json: `python -m benchmarks [NAME...]`."""
+"""Run all benchmarks, print one table and write results.json; `python -m benchmarks NAME...` only prints those."""
 
 import json
 import os
@@ -37,9 +37,10 @@ def main(names: list[str]) -> int:
         others_s = all_now_s - all_s - (ours_now_s - ours_s)
         shares[name] = round(max(others_s, 0.0) / seconds / (os.cpu_count() or 1), 3)
         print(f"{seconds:.0f} s; other programs had {shares[name]:.0%} of the processor", flush=True)
-    rows = [{**asdict(row), "verdict": row.verdict} for row in measurements]
-    results = {"machine": where, "share_of_other_programs": shares, "measurements": rows}
-    _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    if not names:
+        rows = [{**asdict(row), "verdict": row.verdict} for row in measurements]
+        results = {"machine": where, "share_of_other_programs": shares, "measurements": rows}
+        _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     print("\n" + table(measurements))
     return int(any(row.verdict == "over" for row in measurements))
 

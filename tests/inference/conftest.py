@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,6 @@ import pytest
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.roofline import Ceilings
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """One thread: on a busy machine several spin while they wait for each other, five times as long in all."""
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,8 @@
 """Pages on the tiny random model: fast, and with the same code as in the browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.state import laboratory
@@ -19,17 +17,14 @@ def roofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch, roofs: Path) -> Iterator[AppTest]:
-    """The whole app with a model that is ready, on its first page."""
+def app(monkeypatch: pytest.MonkeyPatch, roofs: Path) -> AppTest:
+    """A new learner's first page; the laboratory is shared by all tests here, as it is by all learners."""
     monkeypatch.setenv("TWOPHASES_MODEL", "random:tiny")
     monkeypatch.setenv("TWOPHASES_CACHE", str(roofs))
-    st.cache_resource.clear()
     lab = laboratory()
     lab.start()
     assert lab.wait(60).state == "ready"
-    yield AppTest.from_file(SHELL, default_timeout=20)
-    lab.worker.stop()
-    st.cache_resource.clear()
+    return AppTest.from_file(SHELL, default_timeout=20)
 
 
 @pytest.fixture

@@ -64,9 +64,7 @@ def test_a_seed_fixes_the_order_of_the_choices_and_loses_none(question: ChoiceQu
     orders = [question.shuffled(str(seed)) for seed in range(20)]
     assert orders == [question.shuffled(str(seed)) for seed in range(20)]
     assert all(set(order) == set(question.choices) for order in orders)
-    assert len({order[0].id for order in orders}) == len(question.choices), (
-        "every choice comes first for some seed"
-    )
+    assert len({order[0].id for order in orders}) == len(question.choices), "every choice comes first for some seed"
 
 
 def test_the_order_is_the_same_in_every_process() -> None:
@@ -100,9 +98,7 @@ def test_a_written_answer_is_compared_with_the_rubric_and_judged_by_the_learner(
 
 @pytest.mark.parametrize("question", WRITTEN, ids=lambda question: question.id)
 def test_a_model_answer_mentions_every_point_of_its_rubric(question: WrittenQuestion) -> None:
-    unseen = [
-        point.text for point in question.grade(question.model_answer).points if point.is_mentioned is False
-    ]
+    unseen = [point.text for point in question.grade(question.model_answer).points if point.is_mentioned is False]
     assert unseen == []
 
 
