@@ -15,7 +15,7 @@ _component = st.components.v2.component(
 
 
 def clock(*, is_running: bool, expected: int, delay_s: float, key: str, on_tick: Callable[[str], None]) -> None:
-    """Call `on_tick(key)` once, `delay_s` after this drawing has reached the browser, with `expected` given back."""
+    """Call `on_tick(key)` once, `delay_s` after this drawing reached the browser, with `expected` given back."""
     data = {
         "isRunning": is_running,
         "expected": expected,

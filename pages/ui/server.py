@@ -14,6 +14,7 @@ from pathlib import Path
 
 import plotly
 import streamlit
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
@@ -23,8 +24,9 @@ from starlette.routing import Route
 from pages.ui.state import LEARNER_COOKIE, laboratory
 
 log = logging.getLogger(__name__)
+_STREAMLIT = Path(str(resources.files(streamlit).joinpath("static"))).resolve()
 _STYLE = b"<style>" + (Path(__file__).parent / "style.css").read_bytes() + b"</style>"
-OK = 200
+_OK = 200
 _YEAR = 31_536_000  # seconds
 _COOKIE_AGE = 30 * 86_400  # seconds
 
@@ -43,14 +45,28 @@ def on_script_error(error: BaseException) -> None:
 
 
 async def _plotly(_request: Request) -> Response:
+    return await _packed(Path(str(resources.files(plotly).joinpath("package_data/plotly.min.js"))))
+
+
+async def _packed(path: Path) -> Response:
+    """A file that never changes under its name, compressed once."""
     headers = {"Content-Encoding": "gzip", "Cache-Control": f"public, max-age={_YEAR}, immutable"}
-    return Response(_plotly_gzipped(), media_type="text/javascript", headers=headers)
+    kind = "text/css" if path.suffix == ".css" else "text/javascript"
+    return Response(await run_in_threadpool(_gzipped, path), media_type=kind, headers=headers)
 
 
 @cache
-def _plotly_gzipped() -> bytes:
-    source = resources.files(plotly).joinpath("package_data/plotly.min.js").read_bytes()
-    return gzip.compress(source, compresslevel=6)
+def _gzipped(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), compresslevel=6)
+
+
+def _static_file(request: Request) -> Path | None:
+    """Streamlit's own script or style that is asked for, which it would send unpacked: 10 MB a first visit."""
+    if "gzip" not in request.headers.get("accept-encoding", "") or not request.url.path.startswith("/static/"):
+        return None
+    path = (_STREAMLIT / request.url.path.lstrip("/")).resolve()
+    is_ours = path.suffix in (".js", ".css") and path.is_relative_to(_STREAMLIT) and path.is_file()
+    return path if is_ours else None
 
 
 async def _ready(_request: Request) -> Response:
@@ -68,10 +84,11 @@ class _Headers(BaseHTTPMiddleware):
         if "text/html" in request.headers.get("accept", ""):  # a page: it must come unpacked, to be given the style
             headers = request.scope["headers"]
             request.scope["headers"] = [pair for pair in headers if pair[0] != b"accept-encoding"]
-        response = await call_next(request)
+        file = _static_file(request)
+        response = await (_packed(file) if file else call_next(request))
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
-        if response.headers.get("content-type", "").startswith("text/html") and response.status_code == OK:
+        if response.headers.get("content-type", "").startswith("text/html") and response.status_code == _OK:
             response = await _with_style(response)
             response.headers["Content-Security-Policy"] = _content_policy()
             if LEARNER_COOKIE not in request.cookies:
@@ -80,7 +97,7 @@ class _Headers(BaseHTTPMiddleware):
                     secrets.token_hex(16),
                     max_age=_COOKIE_AGE,
                     httponly=True,
-                    samesite="strict",
+                    samesite="lax",  # strict would forget a learner who follows a link,
                 )
         return response
 
@@ -95,7 +112,7 @@ async def _with_style(page: Response) -> Response:
 
 @cache
 def _content_policy() -> str:
-    page = resources.files(streamlit).joinpath("static/index.html").read_text()
+    page = (_STREAMLIT / "index.html").read_text()
     inline = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in inline]
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
