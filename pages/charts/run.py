@@ -1,8 +1,10 @@
 """The charts of one run. Each takes a trace and returns a figure; solid is measured, dashed grey is estimated."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 import plotly.graph_objects as go
 
 from inference.cost import Work, forward_work, kv_bytes
@@ -24,7 +26,7 @@ from pages.charts.palette import (
     literal,
 )
 from pages.charts.tokens import visible
-from pages.charts.units import percent, scaled, seconds, significant
+from pages.charts.units import percent, seconds, significant
 
 HEIGHT = 200
 MIB = 2**20
@@ -53,11 +55,11 @@ def latency_per_pass(trace: Trace | None) -> go.Figure:
     for phase in _PHASES:
         steps = [step for step in trace.steps if step.phase == phase]
         chart.add_bar(
-            x=[step.number for step in steps],
-            y=[step.forward_s * 1e3 for step in steps],
+            x=_numbers(steps),
+            y=np.array([step.forward_s * 1e3 for step in steps]),
             marker={"color": COLOURS[phase], "line": {"width": 0}},
             name=phase,
-            customdata=[step.index for step in steps],
+            customdata=np.array([step.index for step in steps]),
             hovertext=[_step_words(trace, step) for step in steps],
             hoverinfo="text",
         )
@@ -73,14 +75,19 @@ def _floor_marks(chart: go.Figure, trace: Trace) -> None:
     for phase in _PHASES:
         marks = [(step.number, mark) for step, mark in known if step.phase == phase]
         chart.add_scatter(
-            x=[number for number, _ in marks],
-            y=[max(mark.compute_s, mark.memory_s, mark.overhead_s) * 1e3 for _, mark in marks],
+            x=np.array([number for number, _ in marks]),
+            y=np.array([max(mark.compute_s, mark.memory_s, mark.overhead_s) * 1e3 for _, mark in marks]),
             mode="markers" if len(marks) == 1 else "lines",
             line=DASHED,
             marker={"symbol": "line-ew-open", "size": 14, "color": ESTIMATE, "line": {"width": 1.5}},
             name="estimated floor",
             hovertemplate="floor %{y:.3g} ms, estimated<extra></extra>",
         )
+
+
+def _numbers(steps: Sequence[Step]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Arrays, not lists: Plotly checks a list item by item, at every drawing."""
+    return np.array([step.number for step in steps])
 
 
 def _step_words(trace: Trace, step: Step) -> str:
@@ -92,8 +99,8 @@ def kv_growth(trace: Trace | None) -> go.Figure:
     chart = figure(height=HEIGHT, x="step", y="MiB in the KV cache")
     if trace is None:
         return chart
-    numbers = [step.number for step in trace.steps]
-    measured = [step.kv_bytes / MIB for step in trace.steps]
+    numbers = _numbers(trace.steps)
+    measured = np.array([step.kv_bytes / MIB for step in trace.steps])
     chart.add_bar(
         x=numbers[:1], y=measured[:1], width=0.5, marker={"color": PREFILL}, hoverinfo="skip", name="prefill"
     )
@@ -105,13 +112,11 @@ def kv_growth(trace: Trace | None) -> go.Figure:
         fill="tozeroy",
         fillcolor="rgba(0,114,178,0.10)",
         name="measured",
-        hovertext=[
-            f"step {step.number}: {scaled(step.kv_bytes, 'B')} measured, {step.context_len} tokens"
-            for step in trace.steps
-        ],
-        hoverinfo="text",
+        customdata=np.array([step.context_len for step in trace.steps]),
+        hovertemplate="step %{x}: %{y:.4g} MiB measured, %{customdata} tokens<extra></extra>",
     )
-    formula = [kv_bytes(trace.metadata.spec, context_len=step.context_len) / MIB for step in trace.steps]
+    spec = trace.metadata.spec
+    formula = np.array([kv_bytes(spec, context_len=step.context_len) / MIB for step in trace.steps])
     chart.add_scatter(
         x=numbers,
         y=formula,
@@ -136,8 +141,8 @@ def roofline(trace: Trace | None) -> go.Figure:
             steps = [step for step in trace.steps if step.phase == phase]
             works = [step_work(trace, step) for step in steps]
             chart.add_scatter(
-                x=[work.intensity for work in works],
-                y=[work.flops / step.forward_s / 1e9 for work, step in zip(works, steps, strict=True)],
+                x=np.array([work.intensity for work in works]),
+                y=np.array([work.flops / step.forward_s / 1e9 for work, step in zip(works, steps, strict=True)]),
                 mode="markers",
                 marker={
                     "color": COLOURS[phase],
@@ -146,13 +151,8 @@ def roofline(trace: Trace | None) -> go.Figure:
                     "opacity": 1 if phase == "prefill" else 0.5,
                 },
                 name=phase,
-                customdata=[step.index for step in steps],
-                hovertext=[
-                    f"step {step.number}, {phase}<br>{scaled(work.flops / step.forward_s, 'FLOP/s')}"
-                    f" at {significant(work.intensity)} FLOP/byte"
-                    for work, step in zip(works, steps, strict=True)
-                ],
-                hoverinfo="text",
+                customdata=np.array([step.index for step in steps]),
+                hovertemplate=f"{phase}<br>%{{y:.3g}} GFLOP/s at %{{x:.3g}} FLOP/byte<extra></extra>",
             )
         _name_phases(chart, trace)
     chart.update_xaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
@@ -214,10 +214,7 @@ def cache_map(trace: Trace | None) -> go.Figure:
         chart.add_heatmap(
             x=[at + (len(group) - 1) / 2 for at, group in zip(range(start, stop, width), columns, strict=True)],
             y=list(range(num_layers)),
-            z=[
-                [round(sum(column[layer] for column in group) / len(group), 2) for group in columns]
-                for layer in range(num_layers)
-            ],
+            z=np.round([np.mean(group, axis=0) for group in columns], 2).T,
             zmin=0,
             zmax=top,
             colorscale=[[0, CARD], [1, COLOURS[phase]]],

@@ -29,7 +29,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
 with st.container(border=True, key="card-replay"):
     token_strip(trace, shown=len(trace.steps) - 1, key="start-strip", on_pick=lambda key: None)
     live_chart(
-        figures.latency_per_pass(trace),
+        lambda: figures.latency_per_pass(trace),
+        version=len(trace.steps),
         key="start-latency",
         title="Every pass of this answer",
         caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; decode: one a pass; dashed: estimated floor",

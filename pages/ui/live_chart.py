@@ -1,7 +1,7 @@
 """A Plotly figure that updates in place, with a table view and clicks; its browser side is live_chart.js."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -38,8 +38,9 @@ class Table:
 
 
 def live_chart(
-    figure: go.Figure,
+    draw: Callable[[], go.Figure],
     *,
+    version: object,
     key: str,
     title: str,
     caption: str,
@@ -49,27 +50,30 @@ def live_chart(
     pick_label: str = "Choose",
     expected: int = 0,
 ) -> None:
-    """Draw or update the chart `key`. A click calls `on_pick(key)`; `state.picked(key)` says on what.
+    """Draw or update the chart `key`, if `version` has changed since it was last drawn in this tab.
 
-    `expected` travels with a click and comes back with it, so that a late click can be told from a fresh one.
-    The table is computed only while it is shown.
+    A click calls `on_pick(key)`; `state.told(key, "picked")` says on what, and gives `expected` back, so that a
+    late click can be told from a fresh one. The table is computed only while it is shown.
     """
     shows_table = state.chart_shows_table(key)
-    shown = table() if shows_table else None
-    data = {
-        "figure": figure.to_json(),
-        "title": title,
-        "caption": caption,
-        "alt": alt,
-        "height": figure.layout.height,
-        "canPick": on_pick is not None,
-        "pickLabel": pick_label,
-        "expected": expected,
-        "stamp": state.draw_stamp(),
-        "table": None if shown is None else {"columns": shown.columns, "rows": shown.rows, "picks": shown.picks},
-    }
+
+    def data() -> dict[str, object]:
+        figure, shown = draw(), table() if shows_table else None
+        return {
+            "figure": figure.to_json(),
+            "title": title,
+            "caption": caption,
+            "alt": alt,
+            "height": figure.layout.height,
+            "canPick": on_pick is not None,
+            "pickLabel": pick_label,
+            "expected": expected,
+            "stamp": state.draw_stamp(),
+            "table": asdict(shown) if shown else None,
+        }
+
     _component(
-        data=data,
+        data=state.remembered(key, (version, caption, expected, shows_table, on_pick is None), data),
         key=key,
         on_table_change=_nothing,
         on_picked_change=(lambda: on_pick(key)) if on_pick else _nothing,

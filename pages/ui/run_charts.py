@@ -21,7 +21,8 @@ def candidates_card(screen: Screen) -> None:
     caption = f"probability over all {vocabulary:,} tokens; choose one to fork" if trace else "after a pass"
     with st.container(border=True, key="card-candidates"):
         live_chart(
-            figures.candidates(step, height=148),
+            lambda: figures.candidates(step, height=148),
+            version=screen.version,
             key="candidates",
             title="Next-token candidates",
             caption=caption,
@@ -38,7 +39,8 @@ def charts(screen: Screen) -> None:
     left, right = st.columns(2)
     with left, st.container(border=True, key="card-latency"):
         live_chart(
-            figures.latency_per_pass(trace),
+            lambda: figures.latency_per_pass(trace),
+            version=screen.version,
             key="latency",
             title="Latency per pass",
             caption="first bar prefill, the others decode; dashed: this machine's floor, estimated",
@@ -48,7 +50,8 @@ def charts(screen: Screen) -> None:
         )
     with right, st.container(border=True, key="card-kv"):
         live_chart(
-            figures.kv_growth(trace),
+            lambda: figures.kv_growth(trace),
+            version=screen.version,
             key="kv",
             title="KV cache",
             caption="measured from the tensors; dashed: the formula",
@@ -58,7 +61,8 @@ def charts(screen: Screen) -> None:
     left, right = st.columns(2)
     with left, st.container(border=True, key="card-roofline"):
         live_chart(
-            figures.roofline(trace),
+            lambda: figures.roofline(trace),
+            version=screen.version,
             key="roofline",
             title="Roofline",
             caption=_roofline_caption(trace),
@@ -69,7 +73,8 @@ def charts(screen: Screen) -> None:
     with right, st.container(border=True, key="card-map"):
         written = len(trace.prompt_tokens) if trace else 0
         live_chart(
-            figures.cache_map(trace),
+            lambda: figures.cache_map(trace),
+            version=screen.version,
             key="map",
             title="Cache map",
             caption=f"key norms, measured; prefill wrote {written:,} columns at once",

@@ -28,6 +28,8 @@ class Tab:
     replay: Replay | None = None
     """The recording on Start here."""
     stamp: int = 0
+    drawn: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    """What each chart was last given, with the version it was made for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Screen:
     def at(self) -> Trace | None:
         """The run as it stood at the step looked at."""
         return self.trace.until(self.shown) if self.trace and self.shown >= 0 else None
+
+    @property
+    def version(self) -> object:
+        """Changes whenever the charts must: another step, another token in its place, or the roofs."""
+        return (self.at.steps[-1], self.at.metadata.date, self.at.ceilings) if self.at else None
 
     @property
     def is_newest(self) -> bool:

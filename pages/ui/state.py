@@ -6,8 +6,8 @@ reload finds it; which step a tab looks at, whether it plays and what it last sa
 
 import re
 import secrets
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from quizzes import Question, load_questions
 if TYPE_CHECKING:
     from inference.runs import Run
 
+T = TypeVar("T")
 LEARNER_COOKIE = "two_phases_learner"
 
 
@@ -132,6 +133,15 @@ def chart_shows_table(key: str) -> bool:
 def _component_state(key: str) -> Mapping[str, Any]:
     value = st.session_state.get(key)
     return value if isinstance(value, Mapping) else {}
+
+
+def remembered(key: str, version: object, make: Callable[[], T]) -> T:
+    """What was made for `key` at this version; made again only when the version is another."""
+    drawn = tab().drawn
+    if key not in drawn or drawn[key][0] != version:
+        drawn[key] = (version, make())
+    made: T = drawn[key][1]
+    return made
 
 
 def draw_stamp() -> int:

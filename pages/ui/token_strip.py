@@ -9,6 +9,7 @@ import streamlit as st
 from inference.trace import Step, Token, Trace
 from pages.charts.tokens import hex_bytes, visible
 from pages.charts.units import percent
+from pages.ui import state
 
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(
@@ -22,11 +23,17 @@ _FOLD = 240  # prompt tokens shown; of a longer prompt, its beginning and its en
 
 def token_strip(trace: Trace | None, *, shown: int, key: str, on_pick: Callable[[str], None]) -> None:
     """Draw all the run's tokens; those after step `shown` are faint. A click selects that token's step."""
-    tokens = [] if trace is None else [*_prompt(trace.prompt_tokens), *map(_output, trace.steps)]
+    steps = trace.steps if trace else []
+    version = (steps[-1], trace.metadata.date) if trace else None
+    tokens = state.remembered(key, version, lambda: _tokens(trace) if trace else [])
     hint = "The tokens appear here. Press Prefill."
     _component(
         data={"tokens": tokens, "shown": shown, "hint": hint}, key=key, on_picked_change=lambda: on_pick(key)
     )
+
+
+def _tokens(trace: Trace) -> list[dict[str, object]]:
+    return [*_prompt(trace.prompt_tokens), *map(_output, trace.steps)]
 
 
 def _prompt(tokens: tuple[Token, ...]) -> list[dict[str, object]]:
