@@ -8,7 +8,8 @@ ADDRESS ?= 127.0.0.1
 
 .PHONY: run test check bench setup setup-dev weights browser format
 
-run: setup weights
+run: setup
+	-@$(BIN)/python -m inference.weights # without a model the app still plays its recordings, and says why
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: setup-dev weights browser check
@@ -44,8 +45,8 @@ $(VENV)/.installed-dev: requirements.txt requirements-dev.txt | $(VENV)/bin/pyth
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ $(VENV)/.installed
 
-weights: setup
-	$(BIN)/python -m inference.weights
+weights: setup-dev
+	@env -u TWOPHASES_MODEL $(BIN)/python -m inference.weights
 
 # Debian and Ubuntu's chromium, or any Chromium or Chrome there is; elsewhere Playwright's own build.
 browser: setup-dev
