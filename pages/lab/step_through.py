@@ -17,6 +17,13 @@ st.title("Step through a generation", anchor=False)
 subtitle(screen)
 prompt_form(screen)
 controls(screen)
+clock(
+    is_running=screen.is_playing or screen.is_busy or screen.is_settling,
+    expected=screen.shown,
+    delay_s=actions.tick_after_s(),
+    key="clock",
+    on_tick=actions.tick,
+)
 with st.container(border=True, key="card-strip"):
     token_strip(screen.trace, shown=screen.shown, key="strip", on_pick=actions.look_at_picked)
 
@@ -34,11 +41,3 @@ for question in state.questions().values():
     show_question(
         question, answer=state.tab().answers.get(question.id), on_answer=actions.answer, seed=state.learner()
     )
-
-clock(
-    is_running=screen.is_playing or screen.is_busy or screen.is_settling,
-    expected=screen.shown,
-    delay_s=actions.tick_after_s(),
-    key="clock",
-    on_tick=actions.tick,
-)

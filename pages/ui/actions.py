@@ -102,12 +102,8 @@ def first_step() -> None:
     _look_at(0)
 
 
-def slide() -> None:
-    _look_at(state.slider_step() - 1)
-
-
 def look_at_picked(key: str) -> None:
-    """A token or a bar was clicked."""
+    """The slider was moved, or a token or a bar clicked."""
     index = state.told(key, "picked").get("value")
     if isinstance(index, int):
         _look_at(index)

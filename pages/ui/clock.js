@@ -1,15 +1,35 @@
-// Asks for the next step once the last one is on the screen, so playing can never run ahead of what is shown.
+// Asks for the next step once the last one is on the screen, so playing can never run ahead of what is shown; and
+// holds back repeats of the right arrow until what the last press asked for has arrived.
 const timers = new WeakMap()
+const HELD_MS = 1500 // a press that led to nothing holds back others no longer than this
+const gate = { shown: null, closedFor: null, until: 0 }
+
+function pace(event) {
+  if (event.key !== "ArrowRight" || event.target.closest?.("input, textarea, [contenteditable]")) return
+  if (gate.closedFor === gate.shown && performance.now() < gate.until) {
+    event.stopImmediatePropagation()
+    event.preventDefault()
+  } else {
+    gate.closedFor = gate.shown
+    gate.until = performance.now() + HELD_MS
+  }
+}
 
 export default function ({ data, parentElement, setTriggerValue }) {
   clearInterval(timers.get(parentElement))
-  if (!data.isRunning) return
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches
-  const tick = () => setTriggerValue("ticked", { expected: data.expected, isCalm: calm, sent: performance.now() })
+  if (data.expected !== gate.shown) gate.closedFor = null
+  gate.shown = data.expected
+  removeEventListener("keydown", window.twoPhasesPace, true)
+  addEventListener("keydown", pace, true)
+  window.twoPhasesPace = pace
+  const stop = () => clearInterval(timers.get(parentElement))
+  if (!data.isRunning) return stop
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches
+  const tick = () => setTriggerValue("ticked", { expected: data.expected, isCalm, sent: performance.now() })
   const first = setTimeout(() => {
     tick()
     timers.set(parentElement, setInterval(tick, 3000)) // a tick lost with the connection is sent again
   }, data.delayMs)
   timers.set(parentElement, first)
-  return () => clearInterval(timers.get(parentElement))
+  return stop
 }

@@ -1,4 +1,4 @@
-"""The clock of everything that plays by itself: it ticks in the browser, after the last step has been drawn."""
+"""The clock of everything that plays by itself, and the pace of presses: its browser side is clock.js."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -8,6 +8,7 @@ from inference.trace_io import to_csv, to_perfetto
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
 from pages.ui.screen import Screen
+from pages.ui.step_slider import step_slider
 
 
 def prompt_form(screen: Screen) -> None:
@@ -43,31 +44,32 @@ def _sampling() -> None:
 
 def controls(screen: Screen) -> None:
     has_run, shown = screen.trace is not None, screen.shown
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="controls"):
         st.button(
-            "Prefill", key="prefill", width=78, on_click=actions.prefill, disabled=screen.is_busy,
+            "Prefill", key="prefill", width=74, on_click=actions.prefill, disabled=screen.is_busy,
             type="secondary" if screen.can_go_on else "primary",
         )  # fmt: skip
         st.button(
             "Step back",
             key="back",
+            width=114,
             shortcut="Left",
             on_click=actions.step_back,
             args=(shown,),
             disabled=shown < 1,
         )
         st.button(
-            "Next token", key="next", width=124, shortcut="Right", on_click=actions.next_token, args=(shown,),
+            "Next token", key="next", width=120, shortcut="Right", on_click=actions.next_token, args=(shown,),
             type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
         )  # fmt: skip
         st.button(
             "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
             args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=114,
         )  # fmt: skip
-        st.button("First", key="first", width=108, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
-        st.button("Reset", key="reset", width=98, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
+        st.button("First", key="first", width=104, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
+        st.button("Reset", key="reset", width=92, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
         export_menu(screen)
-        with st.container(key="place", width=130):
+        with st.container(key="place", width=116):
             st.text(_place(screen))
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
         _slider(screen)
@@ -77,12 +79,13 @@ def controls(screen: Screen) -> None:
 
 
 def _slider(screen: Screen) -> None:
-    maximum = max(screen.trace.metadata.max_new_tokens if screen.trace else 64, 2)
-    state.place_slider(max(screen.shown + 1, 1))
-    st.slider(
-        "Step", 1, maximum, key="step", on_change=actions.slide, disabled=screen.trace is None, width="stretch",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    step_slider(
+        number=max(screen.shown + 1, 1),
+        maximum=screen.trace.metadata.max_new_tokens if screen.trace else 64,
+        is_disabled=screen.trace is None,
+        key="step",
+        on_pick=actions.look_at_picked,
+    )
 
 
 def _place(screen: Screen) -> str:
@@ -124,7 +127,7 @@ def _model_words() -> str:
 
 def export_menu(screen: Screen) -> None:
     trace = screen.at
-    with st.popover("Export", key="export", width=92):
+    with st.popover("Export", key="export", width=88):
         if trace is None:
             st.caption("Run a prompt first, or open a trace that was exported as JSON.")
         else:

@@ -102,15 +102,6 @@ def pause_between_passes_s() -> float:
     return SPEEDS.get(str(st.session_state.get("speed")), SPEEDS["steady"])
 
 
-def slider_step() -> int:
-    return int(st.session_state["step"])
-
-
-def place_slider(number: int) -> None:
-    """Before the slider is drawn: it follows the step on the screen."""
-    st.session_state["step"] = number
-
-
 def uploaded(key: str) -> bytes | None:
     upload = st.session_state.get(key)
     return None if upload is None else bytes(upload.getvalue())

@@ -100,6 +100,11 @@ class LabPage:
     def expect_step(self, number: int, timeout_s: float = 30) -> None:
         expect(self.page.get_by_text(re.compile(rf"^step {number} of "))).to_be_visible(timeout=timeout_s * 1000)
 
+    def expect_step_from(self, number: int) -> None:
+        """Until at least that step is shown: while playing, one step alone is quickly gone."""
+        later = "|".join(str(later) for later in range(number, number + 100))
+        self.expect_text(re.compile(rf"^step ({later}) of "), timeout_s=60)
+
     def expect_text(self, text: str | re.Pattern[str], timeout_s: float = 30) -> None:
         expect(self.page.get_by_text(text).first).to_be_visible(timeout=timeout_s * 1000)
 

@@ -41,7 +41,7 @@ def test_stepping_playing_and_scrubbing_replace_no_chart_and_move_nothing(lab: L
     for number in range(3, 8):
         lab.next(number)
     lab.press("Play")
-    lab.expect_step(10)
+    lab.expect_step_from(10)
     lab.press("Pause")
     lab.wait_idle()
     slider = lab.page.get_by_role("slider", name="Step")

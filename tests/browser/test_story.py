@@ -66,7 +66,7 @@ def test_forty_tokens_in_and_thirty_out_are_one_prefill_and_29_decodes_of_the_mo
 def test_play_runs_until_paused_and_reset_forgets(lab: LabPage) -> None:
     lab.prefill(PROMPT)
     lab.press("Play")
-    lab.expect_step(4)
+    lab.expect_step_from(4)
     lab.press("Pause")
     lab.wait_idle()
     expect(lab.button("Play")).to_be_enabled()
@@ -97,7 +97,7 @@ def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
     lab.expect_step(2)
     lab.page.evaluate(
         """() => { window.places = []; new MutationObserver(() => {
-            const place = document.body.innerText.match(/step (\\d+) of/)?.[1]
+            const place = document.querySelector(".st-key-place").innerText.match(/step (\\d+) of/)?.[1]
             if (place && window.places.at(-1) !== place) window.places.push(place)
         }).observe(document.body, { childList: true, subtree: true, characterData: true }) }"""
     )
@@ -109,11 +109,26 @@ def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
     lab.page.wait_for_timeout(1500)
     places = [int(place) for place in lab.page.evaluate("window.places")]
     assert places, "the held key did nothing"
-    assert all(after - before <= 1 for before, after in pairwise(places)), places
+    assert all(after - before == 1 for before, after in pairwise(places)), places
     lab.page.keyboard.press("Home")
     lab.expect_step(1)
     lab.page.keyboard.press("Escape")
     lab.expect_text("no step yet")
+
+
+def test_the_slider_only_looks(lab: LabPage) -> None:
+    lab.prefill(PROMPT)
+    for number in range(2, 5):
+        lab.next(number)
+    slider = lab.page.get_by_role("slider", name="Step")
+    slider.fill("2")
+    lab.expect_step(2)
+    slider.fill("60")
+    lab.expect_step(4)
+    slider.press("ArrowLeft")
+    lab.expect_step(3)
+    assert len(Trace.from_json(lab.exported("JSON")).steps) == 3, "an export holds the run as it is shown"
+    lab.next(4)
 
 
 def test_ten_fast_clicks_lose_and_double_nothing(lab: LabPage, engine: Engine) -> None:
@@ -130,7 +145,7 @@ def test_ten_fast_clicks_lose_and_double_nothing(lab: LabPage, engine: Engine) -
 def test_a_reload_in_the_middle_of_play_finds_the_run_again(lab: LabPage) -> None:
     lab.prefill(PROMPT)
     lab.press("Play")
-    lab.expect_step(3)
+    lab.expect_step_from(3)
     lab.page.reload()
     lab.wait_idle()
     lab.expect_text(re.compile(r"^step \d+ of 64"))
@@ -144,7 +159,7 @@ def test_a_reload_in_the_middle_of_play_finds_the_run_again(lab: LabPage) -> Non
 def test_another_page_in_the_middle_of_play_loses_nothing(lab: LabPage) -> None:
     lab.prefill(PROMPT)
     lab.press("Play")
-    lab.expect_step(3)
+    lab.expect_step_from(3)
     lab.page.get_by_role("link", name="Start here").click()
     lab.expect_text("An LLM answers in two phases")
     lab.page.get_by_role("link", name="Step through").click()

@@ -53,17 +53,6 @@ def test_step_back_shows_an_earlier_step_and_next_shows_the_recorded_one_again(s
     assert [step.forward_s for step in _trace(step_through).steps] == before
 
 
-def test_the_slider_only_looks(step_through: AppTest) -> None:
-    _press(step_through, "prefill")
-    for _ in range(3):
-        _press(step_through, "next")
-    step_through.slider("step").set_value(2).run()
-    assert "step 2 of 64" in _texts(step_through)
-    assert len(_trace(step_through).steps) == 4
-    step_through.slider("step").set_value(60).run()
-    assert "step 4 of 64" in _texts(step_through)
-
-
 def test_reset_forgets_the_run_and_keeps_the_prompt(step_through: AppTest) -> None:
     step_through.text_area("prompt").set_value("Keep me")
     _press(step_through, "prefill")
