@@ -27,9 +27,11 @@ _WATCH = """keys => {
                 window.removed.push(String(node.className.baseVal ?? node.className))
     }).observe(document.body, { childList: true, subtree: true })
 }"""
-_LOAD_SHIFT = """() => new Promise(resolve => new PerformanceObserver(list => resolve(
-    list.getEntries().reduce((sum, entry) => sum + entry.value, 0)
-)).observe({ type: "layout-shift", buffered: true }))"""
+_LOAD_SHIFT = """() => new Promise(resolve => {
+    new PerformanceObserver(list => resolve(list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+        .observe({ type: "layout-shift", buffered: true })
+    setTimeout(() => resolve(0), 1000) // an observer with nothing to say never calls
+})"""
 _KEPT = "() => window.plots.every(node => node && node.isConnected)"
 
 
