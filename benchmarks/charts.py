@@ -40,8 +40,9 @@ _ARM = """() => {
   })
 }"""
 _NEWEST_DECODE = """() => {
-  const bars = document.querySelector(".st-key-card-latency .tp-plot").data.find((trace) => trace.name === "decode")
-  return [bars.x.at(-1), bars.y.at(-1)]
+  const plot = document.querySelector(".st-key-card-latency .tp-plot")
+  const bars = plot.calcdata.find(([bar]) => bar.trace.name === "decode")
+  return [bars.at(-1).p, bars.at(-1).s]
 }"""
 
 

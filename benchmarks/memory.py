@@ -16,8 +16,9 @@ from transformers import DynamicCache, PreTrainedTokenizerBase
 from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT, default_engine
 from inference.engine import Engine
+from inference.limits import Limits
 from inference.recipe import Recipe
-from inference.runs import Limits, Run, Runs
+from inference.runs import Run, Runs
 from inference.worker import Worker
 
 _STEPS = 500

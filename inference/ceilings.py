@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Generator
@@ -18,6 +19,7 @@ from inference.cache_folder import cache_folder
 from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
 
+log = logging.getLogger(__name__)
 _REPEATS = 15
 _MIB = 2**20
 
@@ -39,12 +41,18 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
         measured_on=datetime.date.today().isoformat(),
         threads=torch.get_num_threads(),
     )
-    path = _path(engine)
+    try:
+        _remember(_path(engine), ceilings)
+    except OSError as error:
+        log.warning("The measured roofs cannot be kept (%s); they are measured again at the next start", error)
+    return ceilings
+
+
+def _remember(path: Path, ceilings: Ceilings) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps(asdict(ceilings)))
     temporary.replace(path)
-    return ceilings
 
 
 def remembered(engine: Engine) -> Ceilings | None:
@@ -53,10 +61,6 @@ def remembered(engine: Engine) -> Ceilings | None:
         return Ceilings(**json.loads(_path(engine).read_text()))
     except (OSError, ValueError, TypeError):
         return None
-
-
-def forget(engine: Engine) -> None:
-    _path(engine).unlink(missing_ok=True)
 
 
 _MATMUL_SIZES = (1024, 2048)

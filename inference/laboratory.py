@@ -15,7 +15,8 @@ from inference.worker import Worker
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.runs import Limits, Runs
+    from inference.limits import Limits
+    from inference.runs import Runs
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +29,18 @@ class ModelStatus:
     """Of the present part of the work; None where it cannot be known."""
     started_s: float = 0.0
     """On the monotonic clock."""
+    part_started_s: float = 0.0
 
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started_s
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds the present part still needs if it goes on as it has; None where that cannot be said."""
+        if self.state != "loading" or not self.fraction:
+            return None
+        return (time.monotonic() - self.part_started_s) * (1 - self.fraction) / self.fraction
 
 
 class Laboratory:
@@ -49,15 +58,24 @@ class Laboratory:
         self.ceilings: Ceilings | None = None
         self.ceilings_fraction: float | None = None
         """How much of measuring the roofs is done; None when nothing is being measured."""
+        self.ceilings_problem = ""
 
     def start(self) -> None:
-        """Load in the background, once; again only after a failure."""
+        """Load in the background, once; what failed stays failed until somebody asks to `retry`."""
         with self._starting:
-            if self._thread is not None and (self._thread.is_alive() or self.status.state == "ready"):
+            if self._thread is not None:
                 return
             self.status = ModelStatus("loading", "Starting", started_s=time.monotonic())
             self._thread = threading.Thread(target=self._load, name="model loader", daemon=True)
             self._thread.start()
+
+    def retry(self) -> None:
+        """Load again after a failure."""
+        with self._starting:
+            if self.status.state != "failed":
+                return
+            self._thread = None
+        self.start()
 
     @property
     def is_settling(self) -> bool:
@@ -76,7 +94,7 @@ class Laboratory:
 
         if self.engine is None or self.ceilings_fraction is not None:
             return None
-        self.ceilings_fraction = 0.0
+        self.ceilings_fraction, self.ceilings_problem = 0.0, ""
         work = measure(self.engine)
 
         def report() -> Generator[None, None, Ceilings]:
@@ -88,6 +106,10 @@ class Laboratory:
                 ceilings: Ceilings = end.value
                 self.ceilings = ceilings
                 return ceilings
+            except (RuntimeError, MemoryError) as error:
+                self.ceilings_problem = f"This machine's roofs could not be measured: {error}"
+                log.error("%s", self.ceilings_problem)
+                raise
             finally:
                 self.ceilings_fraction = None
 
@@ -96,20 +118,23 @@ class Laboratory:
     def _load(self) -> None:
         from inference.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
         from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
-        from inference.runs import Limits, Runs  # noqa: PLC0415
+        from inference.limits import Limits  # noqa: PLC0415
+        from inference.runs import Runs  # noqa: PLC0415
 
         try:
             self.limits = Limits()
             engine = Engine.load(self._model, progress=self._report)
             self._report("Warming up: the first passes are not shown", None)
             engine.warm_up()
+            self.ceilings = remembered(engine)
         except (WeightsError, ValueError, RuntimeError, MemoryError) as error:
-            self.status = replace(self.status, state="failed", sentence=str(error), fraction=None)
-            log.error("The model could not be loaded: %s", error)
+            self._fail(str(error))
             return
+        except BaseException as error:  # whatever it was, the page must not say "loading" for ever
+            self._fail(f"The model could not be loaded ({type(error).__name__}); the server's log says more")
+            raise
         self.runs = Runs(engine, self.worker, self.limits)
         self.engine = engine
-        self.ceilings = remembered(engine)
         gc.collect()
         gc.freeze()  # each page run would otherwise walk torch's half million objects
         self.status = replace(self.status, state="ready", sentence=f"{engine.name} is ready", fraction=None)
@@ -117,7 +142,13 @@ class Laboratory:
         if self.ceilings is None:
             self.measure_ceilings()
 
+    def _fail(self, sentence: str) -> None:
+        log.error("%s", sentence)
+        self.status = replace(self.status, state="failed", sentence=sentence, fraction=None)
+
     def _report(self, sentence: str, fraction: float | None) -> None:
+        part_s = self.status.part_started_s
         if sentence != self.status.sentence:
             log.info("%s", sentence)
-        self.status = replace(self.status, sentence=sentence, fraction=fraction)
+            part_s = time.monotonic()
+        self.status = replace(self.status, sentence=sentence, fraction=fraction, part_started_s=part_s)

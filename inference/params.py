@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
+LARGEST_WHOLE = 2**53 - 1  # what a browser can hold exactly
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = (
     1e-4,
     1e4,
@@ -33,11 +34,11 @@ class SamplingParams:
             _check_range(
                 "temperature", self.temperature, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE, "0 for greedy, or"
             )
-        _check_range("top_k", self.top_k, 0, math.inf, whole=True)
+        _check_range("top_k", self.top_k, 0, LARGEST_WHOLE, whole=True)
         _check_range("top_p", self.top_p, 1e-6, 1, "above 0;")
         _check_range("min_p", self.min_p, 0, 1)
         _check_range("repetition_penalty", self.repetition_penalty, 0.01, 100)
-        _check_range("seed", self.seed, 0, 2**63 - 1, whole=True)
+        _check_range("seed", self.seed, 0, LARGEST_WHOLE, whole=True)
         for token_id, bias in (self.logit_bias or {}).items():
             _check_range("a logit_bias token id", token_id, 0, math.inf, whole=True)
             _check_range("a logit_bias", bias, -1e4, 1e4)
@@ -90,7 +91,8 @@ def _check_range(name: str, value: float, low: float, high: float, words: str = 
     if isinstance(value, bool) or not is_kind:
         raise ValueError(f"{name} must be {kind}, got {value!r}")
     if not low <= value <= high:
-        limits = f"{low:g} or more" if high == math.inf else f"from {low:g} to {high:g}"
+        ends = [f"{end:,}" if whole else f"{end:g}" for end in (low, high)]
+        limits = f"{ends[0]} or more" if high == math.inf else f"from {ends[0]} to {ends[1]}"
         raise ValueError(f"{name} must be {words + ' ' if words else ''}{limits}, got {value!r:.40}")
 
 

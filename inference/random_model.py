@@ -10,7 +10,6 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from inference.catalogue import models as catalogue_models
 
 PREFIX = "random:"
-LABEL = "random weights: real timing, noise for text"
 _TINY = LlamaConfig(
     num_hidden_layers=2,
     hidden_size=32,

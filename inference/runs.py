@@ -1,6 +1,5 @@
 """The learners' runs on one machine: who owns which, and whose KV cache gives way when memory runs short."""
 
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,80 +9,33 @@ from dataclasses import dataclass, field, replace
 from inference.cost import kv_bytes
 from inference.engine import Engine
 from inference.generation import Generation
+from inference.limits import Limits
 from inference.params import SamplingParams
 from inference.recipe import Recipe
 from inference.trace import Trace
 from inference.worker import BusyError, Worker
 
 
-def _setting(name: str, default: int) -> int:
-    text = os.environ.get(f"TWOPHASES_{name}", str(default))
-    if not text.isdigit():
-        raise ValueError(f"TWOPHASES_{name} must be a whole number, got {text!r}")
-    return int(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one learner, and all together, may ask of this machine. Each is set by TWOPHASES_ and its name."""
-
-    max_prompt_chars: int = field(default_factory=lambda: _setting("MAX_PROMPT_CHARS", 100_000))
-    max_prompt_tokens: int = field(default_factory=lambda: _setting("MAX_PROMPT_TOKENS", 4_096))
-    max_new_tokens: int = field(default_factory=lambda: _setting("MAX_NEW_TOKENS", 1_024))
-    kv_bytes_per_learner: int = field(default_factory=lambda: _setting("KV_BYTES_PER_LEARNER", 1_000_000_000))
-    kv_bytes_total: int = field(default_factory=lambda: _setting("KV_BYTES_TOTAL", 4_000_000_000))
-    idle_s: int = field(default_factory=lambda: _setting("IDLE_SECONDS", 900))
-    """After this long without a step a run gives its KV cache up."""
-    max_learners: int = field(default_factory=lambda: _setting("MAX_LEARNERS", 200))
-    """Runs kept; the one unused for longest is dropped for a new one."""
-
-    def check(self, recipe: Recipe) -> None:
-        """Refuse what is too large before any work."""
-        if not recipe.prompt.strip():
-            raise ValueError("The prompt is empty. Type some text or choose an example.")
-        if len(recipe.prompt) > self.max_prompt_chars:
-            raise ValueError(
-                f"The prompt has {len(recipe.prompt):,} characters; this server takes at most "
-                f"{self.max_prompt_chars:,}. Shorten it."
-            )
-        if not 1 <= recipe.max_new_tokens <= self.max_new_tokens:
-            raise ValueError(
-                f"Maximum new tokens must be from 1 to {self.max_new_tokens:,}, got {recipe.max_new_tokens:,}."
-            )
-
-    def check_tokens(self, generation: Generation) -> None:
-        """Refuse a prompt whose tokens or whose full cache would be too large, before the first pass."""
-        num_prompt = len(generation.trace.prompt_tokens)
-        if num_prompt > self.max_prompt_tokens:
-            raise ValueError(
-                f"The prompt has {num_prompt:,} tokens; this server takes at most {self.max_prompt_tokens:,}. "
-                "Shorten it."
-            )
-        spec = generation.engine.spec
-        last = min(num_prompt + generation.trace.metadata.max_new_tokens - 1, spec.max_context)
-        full = kv_bytes(spec, context_len=last)
-        if full > min(self.kv_bytes_per_learner, self.kv_bytes_total):
-            raise ValueError(
-                f"This run's KV cache could grow to {full / 1e6:,.0f} MB; a learner may hold "
-                f"{self.kv_bytes_per_learner / 1e6:,.0f} MB. Shorten the prompt or lower the maximum."
-            )
-
-
 @dataclass(slots=True, eq=False)
 class Run:
-    """One learner's live run. Only jobs of the worker change it; pages read its trace."""
+    """One learner's live run. Only jobs of the worker change it; pages read what the last job published."""
 
     generation: Generation
     recipe: Recipe
+    trace: Trace = field(init=False)
+    """The run as the last job left it: its lists are never touched again."""
     branches: list[Trace] = field(default_factory=list)
     """How the run stood before each fork, newest last."""
     last_used_s: float = field(default_factory=time.monotonic)
     was_released: bool = False
     """Its cache was given up for memory since the last step."""
 
-    @property
-    def trace(self) -> Trace:
-        return self.generation.trace
+    def __post_init__(self) -> None:
+        self.publish()
+
+    def publish(self) -> None:
+        now = self.generation.trace
+        self.trace = replace(now, steps=list(now.steps), key_norms=list(now.key_norms))
 
 
 MAX_BRANCHES = 8
@@ -122,6 +74,7 @@ class Runs:
             self._make_room(None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens)))
             run = Run(generation, recipe)
             _step(run, queue_s)
+            run.publish()
             self._keep(learner, run)
             return run
 
@@ -155,10 +108,10 @@ class Runs:
         """
 
         def job(run: Run, queue_s: float) -> None:
-            before = replace(run.trace, steps=list(run.trace.steps), key_norms=list(run.trace.key_norms))
+            before = run.trace
             run.generation.rewind(index)
             run.branches = [*run.branches, before][-MAX_BRANCHES:]
-            run.recipe = Recipe.of(run.trace)
+            run.recipe = Recipe.of(run.generation.trace)
             if params is not None:
                 run.generation.set_params(params)
             if token_id is not None:
@@ -185,9 +138,13 @@ class Runs:
             if is_current and len(run.trace.steps) == expected:
                 growth = kv_bytes(self._engine.spec, context_len=run.trace.steps[-1].context_len + 1)
                 self._make_room(run, growth - run.generation.kv_bytes)
-                change(run, queue_s)
+                try:
+                    change(run, queue_s)
+                finally:
+                    run.publish()
                 run.last_used_s = time.monotonic()
-                self._runs.move_to_end(learner)
+                if self._runs.get(learner) is run:  # another tab may have reset it meanwhile
+                    self._runs.move_to_end(learner)
             return run
 
         return self._worker.submit(job)

@@ -150,6 +150,12 @@ class Trace:
         return sum(step.latency_s for step in self.steps)
 
     @property
+    def tps(self) -> float | None:
+        """Tokens per second in decode, for this one request; None before the first decode."""
+        gaps = self.itl_s
+        return len(gaps) / sum(gaps) if gaps else None
+
+    @property
     def text(self) -> str:
         return "".join(step.text for step in self.steps)
 

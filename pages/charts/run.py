@@ -29,7 +29,7 @@ from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds, significant
 
 HEIGHT = 200
-MIB = 2**20
+MB = 1e6
 _PHASES: tuple[Phase, ...] = ("prefill", "decode")
 _MAX_COLUMNS = 240  # of the cache map; more positions share a column
 
@@ -96,11 +96,11 @@ def _step_words(trace: Trace, step: Step) -> str:
 
 
 def kv_growth(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="step", y="MiB in the KV cache")
+    chart = figure(height=HEIGHT, x="step", y="MB, measured")
     if trace is None:
         return chart
     numbers = _numbers(trace.steps)
-    measured = np.array([step.kv_bytes / MIB for step in trace.steps])
+    measured = np.array([step.kv_bytes / MB for step in trace.steps])
     chart.add_bar(
         x=numbers[:1], y=measured[:1], width=0.5, marker={"color": PREFILL}, hoverinfo="skip", name="prefill"
     )
@@ -113,17 +113,17 @@ def kv_growth(trace: Trace | None) -> go.Figure:
         fillcolor="rgba(0,114,178,0.10)",
         name="measured",
         customdata=np.array([step.context_len for step in trace.steps]),
-        hovertemplate="step %{x}: %{y:.4g} MiB measured, %{customdata} tokens<extra></extra>",
+        hovertemplate="step %{x}: %{y:.4g} MB measured, %{customdata} tokens<extra></extra>",
     )
     spec = trace.metadata.spec
-    formula = np.array([kv_bytes(spec, context_len=step.context_len) / MIB for step in trace.steps])
+    formula = np.array([kv_bytes(spec, context_len=step.context_len) / MB for step in trace.steps])
     chart.add_scatter(
         x=numbers,
         y=formula,
         mode="lines",
         line=DASHED | {"shape": "hv"},
         name="formula",
-        hovertemplate="formula: %{y:.4g} MiB<extra></extra>",
+        hovertemplate="formula: %{y:.4g} MB<extra></extra>",
     )
     chart.update_xaxes(range=[0.4, max(20, len(numbers)) + 0.6])
     chart.update_yaxes(rangemode="tozero")
@@ -131,7 +131,7 @@ def kv_growth(trace: Trace | None) -> go.Figure:
 
 
 def roofline(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="FLOP per byte, estimated", y="GFLOP/s")
+    chart = figure(height=HEIGHT, x="FLOP per byte, estimated", y="GFLOP/s, measured time")
     ceilings = trace.ceilings if trace else None
     low, high = 0.1, 1000.0
     if ceilings:

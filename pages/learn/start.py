@@ -69,7 +69,7 @@ def machine_card() -> None:
         is_pressed = False
         card(Card(kicker="This machine", title=words, figures=measured, sentence=where), key="machine")
         if status.state == "failed":
-            is_pressed = st.button("Try again", key="retry", on_click=lab.start)
+            is_pressed = st.button("Try again", key="retry", on_click=actions.retry_model)
         elif lab.ceilings_fraction is not None:
             st.progress(lab.ceilings_fraction, "Measuring this machine's roofs, between the learners' passes")
         elif status.state == "ready":

@@ -3,9 +3,11 @@
 `shown` is the step the learner saw when they pressed: a press that arrives twice, or late, does nothing.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 from typing import Any
 
 from inference.replay import Replay
@@ -13,9 +15,10 @@ from inference.trace import Trace
 from inference.worker import BusyError
 from pages.ui import state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
-from pages.ui.screen import Screen, Tab
+from pages.ui.screen import Screen, Tab, sentence
 from quizzes import Answer
 
+log = logging.getLogger(__name__)
 PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
 _POLL_S = 0.3
 _SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progress
@@ -28,13 +31,13 @@ def screen() -> Screen:
     _settle(here)
     run, lab = state.live_run(), state.laboratory()
     trace = here.opened.recorded if here.opened else run.trace if run else None
-    if trace is not None and trace.ceilings is None and not here.opened:
-        trace.ceilings = lab.ceilings
+    if trace is not None and not here.opened:
+        trace = replace(trace, ceilings=lab.ceilings)
     last = len(trace.steps) - 1 if trace else -1
     if here.shown is not None and here.shown >= last:
         here.shown = None
     shown = last if here.shown is None else here.shown
-    has_ended = trace is None or (shown == last and trace.stop_reason is not None)
+    has_ended = trace is None or (shown == last and (trace.stop_reason is not None or here.opened is not None))
     if here.pending is None and (has_ended or (here.target and last + 1 >= here.target)):
         here.is_playing, here.target = False, 0
     message = here.message
@@ -48,6 +51,7 @@ def screen() -> Screen:
         is_recorded=here.opened is not None,
         is_busy=here.pending is not None,
         is_playing=here.is_playing,
+        is_running=here.pending is not None and here.pending.running(),
         is_settling=lab.is_settling and not here.opened,
         queue_position=lab.worker.position(here.pending) if here.pending else 0,
         waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
@@ -58,6 +62,7 @@ def screen() -> Screen:
 
 def prefill() -> None:
     here = _begin()
+    here.link = None
     runs = state.laboratory().runs
     if here.pending is not None:
         return
@@ -81,14 +86,14 @@ def next_token(shown: int) -> None:
     try:
         params = state.form().params
     except ValueError as error:
-        here.message, here.is_playing = _sentence(error), False
+        here.message, here.is_playing = sentence(error), False
         return
     is_changed = not here.target and params != trace.params_at(shown + 1)
     if shown < last and not is_changed:
         here.shown = shown + 1
     elif shown < last:
-        _submit(here, lambda: runs.branch(state.learner(), last + 1, index=shown, params=params))
-        here.shown = None
+        if _submit(here, lambda: runs.branch(state.learner(), last + 1, index=shown, params=params)):
+            here.shown = None
     elif trace.stop_reason is None:
         new = params if is_changed else None
         _submit(here, lambda: runs.advance(state.learner(), last + 1, params=new))
@@ -141,6 +146,7 @@ def reset() -> None:
         if here.pending is not None and not here.pending.cancel():
             here.pending.add_done_callback(lambda _: runs.forget(name))
     here.shown, here.is_playing, here.target, here.pending, here.opened = None, False, 0, None, None
+    here.link = None
 
 
 def force(key: str) -> None:
@@ -150,15 +156,16 @@ def force(key: str) -> None:
     if run is None or runs is None or here.opened or here.pending or not isinstance(token_id, int):
         return
     steps = run.trace.steps
-    index = len(steps) - 1 if here.shown is None else here.shown
+    index = len(steps) - 1 if here.shown is None else min(here.shown, len(steps) - 1)
     if told.get("expected") != index or steps[index].token_id == token_id:
         return
-    here.is_playing, here.shown = False, None
-    _submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id))
+    here.is_playing = False
+    if _submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id)):
+        here.shown = None
 
 
 def choose_example(name: str) -> None:
-    _begin()
+    _begin().link = None
     engine = state.laboratory().engine
     has_template = engine is None or engine.is_chat_model
     state.set_prompt(EXAMPLES[name], chat_template=name in CHAT_EXAMPLES and has_template)
@@ -173,9 +180,10 @@ def open_trace(key: str) -> None:
     try:
         trace = Trace.from_json(content)
     except ValueError as error:
-        here.message = f"This file cannot be opened: {_sentence(error)}"
+        here.message = f"This file cannot be opened: {sentence(error)}"
         return
     here.opened, here.shown, here.is_playing = Replay(trace, shown=len(trace.steps)), None, False
+    here.link = None
     here.message = "A recorded trace is open. Reset goes back to your own run."
 
 
@@ -207,6 +215,10 @@ def replay_again() -> None:
     state.tab().replay = None
 
 
+def retry_model() -> None:
+    state.laboratory().retry()
+
+
 def measure_again() -> None:
     state.laboratory().measure_ceilings()
 
@@ -228,7 +240,7 @@ def _submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
     try:
         here.pending, here.pending_since_s = start(), time.monotonic()
     except (BusyError, ValueError) as error:
-        here.message, here.is_playing = _sentence(error), False
+        here.message, here.is_playing = sentence(error), False
         return False
     return True
 
@@ -237,14 +249,20 @@ def _settle(here: Tab) -> None:
     if here.pending is None:
         return
     try:
-        here.pending.result(timeout=PATIENCE_S)
+        error = here.pending.exception(timeout=PATIENCE_S)
     except TimeoutError:
         return
     except CancelledError:
-        here.message, here.is_playing = "The pass was cancelled.", False
-    except (ValueError, RuntimeError) as error:
-        here.message, here.is_playing = _sentence(error), False
+        error = RuntimeError("the pass was cancelled")
     here.pending = None
+    if error is None:
+        return
+    here.is_playing = False
+    if isinstance(error, (ValueError, RuntimeError)):
+        here.message = sentence(error)
+    else:
+        log.error("A pass failed", exc_info=error)
+        here.message = f"The pass failed ({type(error).__name__}); your run is kept. Press again, or Reset."
 
 
 def _start_link(here: Tab) -> None:
@@ -257,9 +275,4 @@ def _start_link(here: Tab) -> None:
     if _submit(here, lambda: runs.start(state.learner(), recipe)):
         here.target, here.is_playing, here.shown = recipe.num_steps, recipe.num_steps > 1, None
         if recipe.model not in ("", engine.name):
-            here.message = f"This link was made with {recipe.model}; here {engine.name} answers."
-
-
-def _sentence(error: BaseException) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+            here.message += f" This link was made with {recipe.model}; here {engine.name} answers."

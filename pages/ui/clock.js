@@ -5,6 +5,7 @@ const HELD_MS = 1500 // a press that led to nothing holds back others no longer 
 const gate = { shown: null, closedFor: null, until: 0 }
 
 function pace(event) {
+  if (event.key === " " && event.repeat) event.stopImmediatePropagation() // a held space would play and pause in turn
   if (event.key !== "ArrowRight" || event.target.closest?.("input, textarea, [contenteditable]")) return
   if (gate.closedFor === gate.shown && performance.now() < gate.until) {
     event.stopImmediatePropagation()

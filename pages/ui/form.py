@@ -51,7 +51,7 @@ def form_values(recipe: Recipe) -> dict[str, Any]:
         "top_p": float(params.top_p),
         "min_p": float(params.min_p),
         "repetition_penalty": float(params.repetition_penalty),
-        "logit_bias": ";".join(f"{token_id}:{bias:g}" for token_id, bias in (params.logit_bias or {}).items()),
+        "logit_bias": ";".join(f"{token_id}:{bias!r}" for token_id, bias in (params.logit_bias or {}).items()),
         "seed": params.seed,
         "order": ORDERS[params.temperature_last],
         "max_new_tokens": recipe.max_new_tokens,

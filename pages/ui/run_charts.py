@@ -18,7 +18,8 @@ def candidates_card(screen: Screen) -> None:
     trace = screen.at
     step = trace.steps[-1] if trace else None
     vocabulary = trace.metadata.spec.vocab_size if trace else 0
-    caption = f"probability over all {vocabulary:,} tokens; choose one to fork" if trace else "after a pass"
+    caption = f"probability over all {vocabulary:,} tokens" if trace else "after a pass"
+    caption += "; choose one to fork" if trace and not screen.is_recorded else ""
     with st.container(border=True, key="card-candidates"):
         live_chart(
             lambda: figures.candidates(step, height=148),
@@ -36,6 +37,7 @@ def candidates_card(screen: Screen) -> None:
 
 def charts(screen: Screen) -> None:
     trace = screen.at
+    whose = "the recording machine's" if screen.is_recorded else "this machine's"
     left, right = st.columns(2)
     with left, st.container(border=True, key="card-latency"):
         live_chart(
@@ -43,7 +45,7 @@ def charts(screen: Screen) -> None:
             version=screen.version,
             key="latency",
             title="Latency per pass",
-            caption="first bar prefill, the others decode; dashed: this machine's floor, estimated",
+            caption=f"first bar prefill, the others decode; dashed: {whose} floor, estimated",
             alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
             table=lambda: _latency_table(trace),
             on_pick=actions.look_at_picked,
@@ -65,7 +67,7 @@ def charts(screen: Screen) -> None:
             version=screen.version,
             key="roofline",
             title="Roofline",
-            caption=_roofline_caption(trace),
+            caption=_roofline_caption(trace, whose),
             alt="Achieved FLOP/s of every pass against its FLOPs per byte, under the measured roofs.",
             table=lambda: _roofline_table(trace),
             on_pick=actions.look_at_picked,
@@ -83,13 +85,13 @@ def charts(screen: Screen) -> None:
         )
 
 
-def _roofline_caption(trace: Trace | None) -> str:
+def _roofline_caption(trace: Trace | None, whose: str) -> str:
     if trace is None or trace.ceilings is not None:
-        return "this run's passes, measured, under this machine's measured roofs"
-    done = state.laboratory().ceilings_fraction
-    return (
-        f"measuring this machine's roofs: {percent(done)}" if done else "this machine's roofs are not measured yet"
-    )
+        return f"this run's passes, measured, under {whose} measured roofs"
+    lab = state.laboratory()
+    if lab.ceilings_fraction is None:
+        return lab.ceilings_problem or f"{whose} roofs were not measured"
+    return f"measuring this machine's roofs: {percent(lab.ceilings_fraction)}"
 
 
 def _candidates_table(trace: Trace | None) -> Table:

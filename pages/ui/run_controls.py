@@ -5,6 +5,7 @@ import streamlit as st
 from inference.recipe import LONGEST_LINK, Recipe, to_code
 from inference.trace import Trace
 from inference.trace_io import to_csv, to_perfetto
+from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
 from pages.ui.screen import Screen
@@ -67,7 +68,14 @@ def controls(screen: Screen) -> None:
             args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=114,
         )  # fmt: skip
         st.button("First", key="first", width=104, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
-        st.button("Reset", key="reset", width=92, shortcut="Escape", on_click=actions.reset, disabled=not has_run)
+        st.button(
+            "Reset",
+            key="reset",
+            width=92,
+            shortcut="Escape",
+            on_click=actions.reset,
+            disabled=not (has_run or screen.is_busy),
+        )
         export_menu(screen)
         with st.container(key="place", width=116):
             st.text(_place(screen))
@@ -98,7 +106,7 @@ def _status(screen: Screen) -> str:
         return screen.message
     trace = screen.trace
     if screen.is_busy and screen.waiting_s > 1:
-        ahead = f"{screen.queue_position} ahead in the queue" if screen.queue_position else "running now"
+        ahead = "running now" if screen.is_running else f"{screen.queue_position + 1} ahead in the queue"
         return f"Waiting {screen.waiting_s:.0f} s for this pass: {ahead}."
     if trace is None:
         return _model_words()
@@ -122,7 +130,11 @@ def _model_words() -> str:
     status = state.laboratory().status
     if status.state == "ready":
         return "Prefill runs the whole prompt in one pass and yields the first token."
-    return status.sentence + ("" if status.state == "failed" else f" … {status.elapsed_s:.0f} s")
+    if status.state == "failed":
+        return status.sentence
+    done = f": {percent(status.fraction)}" if status.fraction else ""
+    left = f", about {status.left_s:.0f} s left" if status.left_s else ""
+    return f"{status.sentence}{done}, after {status.elapsed_s:.0f} s{left}"
 
 
 def export_menu(screen: Screen) -> None:

@@ -46,7 +46,9 @@ def _pass(trace: Trace) -> Card:
     step = trace.steps[-1]
     work = step_work(trace, step)
     tokens_in = f"{step.num_query_tokens:,} token{'s' * (step.num_query_tokens != 1)} in"
-    read = work.weight_bytes + work.kv_read_bytes
+    cache = scaled(work.kv_read_bytes + work.kv_write_bytes, "B")
+    parts = f"weights {scaled(work.weight_bytes, 'B')}, KV cache {cache}"
+    parts += f", activations {scaled(work.activation_bytes, 'B')}"
     return Card(
         kicker=step.phase.capitalize(),
         title=f"{tokens_in}, 1 token out",
@@ -54,7 +56,7 @@ def _pass(trace: Trace) -> Card:
         figures=(
             Figure(seconds(step.forward_s), "measured"),
             Figure(scaled(work.flops, "FLOP"), "work, estimated"),
-            Figure(scaled(read, "B"), "read, estimated", "every multiplied weight once, and the KV cache"),
+            Figure(scaled(work.bytes, "B"), "moved, estimated", parts),
             Figure(significant(work.intensity), "FLOP per byte"),
         ),
         sentence=_verdict(trace, step),
@@ -66,7 +68,7 @@ def _pass(trace: Trace) -> Card:
 def _verdict(trace: Trace, step: Step) -> str:
     floors = step_floors(trace, step)
     if floors is None or trace.ceilings is None:
-        return "This machine's roofs are not measured yet, so the limit of this pass is not known."
+        return "The machine's roofs were not measured, so the limit of this pass is not known."
     work, regime = step_work(trace, step), floors.regime
     bandwidth = percent(share_of_bandwidth(work, step.forward_s, trace.ceilings))
     flops = percent(share_of_flops(work, step.forward_s, trace.ceilings))
@@ -79,22 +81,18 @@ def _verdict(trace: Trace, step: Step) -> str:
 
 
 def metrics_row(screen: Screen) -> None:
-    trace = screen.at
+    note = "Measured: waiting, rebuilding and sampling included; your own pauses between steps are not."
     with st.container(border=True, key="card-metrics"):
-        note = "Waiting and sampling included; your own pauses between steps are not."
-        card(Card(figures=_metrics(trace), sentence=note), key="metrics")
+        card(Card(figures=_metrics(screen.at), sentence=note), key="metrics")
 
 
 def _metrics(trace: Trace | None) -> tuple[Figure, ...]:
-    if trace is None:
-        return tuple(Figure("–", label) for label in ("TTFT", "ITL, median", "tokens per second", "end to end"))
-    gaps = trace.itl_s
-    figures = [Figure(seconds(trace.ttft_s), "TTFT")]
-    if gaps:
-        middle = statistics.median(gaps)
-        figures.append(Figure(seconds(middle), "ITL, median"))
-        figures.append(Figure(f"{seconds(min(gaps))} to {seconds(max(gaps))}", "ITL, spread"))
-        figures.append(Figure(significant(len(gaps) / sum(gaps)), "tokens per second in decode"))
-    else:
-        figures += [Figure("–", label) for label in ("ITL, median", "ITL, spread", "tokens per second in decode")]
-    return (*figures, Figure(seconds(trace.e2e_s), "end to end"))
+    gaps = trace.itl_s if trace else []
+    values = {
+        "TTFT": seconds(trace.ttft_s) if trace else "–",
+        "ITL, median": seconds(statistics.median(gaps)) if gaps else "–",
+        "ITL, spread": f"{seconds(min(gaps))} to {seconds(max(gaps))}" if gaps else "–",
+        "tokens per second in decode": significant(trace.tps) if trace and trace.tps else "–",
+        "end to end": seconds(trace.e2e_s) if trace else "–",
+    }
+    return tuple(Figure(value, label) for label, value in values.items())

@@ -43,6 +43,8 @@ class Screen:
     is_recorded: bool
     is_busy: bool
     is_playing: bool
+    is_running: bool
+    """The pass waited for is being run now."""
     is_settling: bool
     """The model or the roofs will soon have something new to say."""
     queue_position: int
@@ -70,3 +72,9 @@ class Screen:
         if self.trace is None or self.shown < 0:
             return False
         return not self.is_newest or (self.trace.stop_reason is None and not self.is_recorded)
+
+
+def sentence(problem: object) -> str:
+    """An error's text as a sentence of its own."""
+    text = str(problem)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -73,7 +73,7 @@ async def _ready(_request: Request) -> Response:
     """Whether the model can be used; a load balancer or a test waits for 200."""
     lab = laboratory()
     status = lab.status
-    body = {"state": status.state, "sentence": status.sentence, "waiting": lab.worker.num_waiting}
+    body = {"state": status.state, "waiting": lab.worker.num_waiting}
     return JSONResponse(body, status_code=200 if status.state == "ready" else 503)
 
 
@@ -118,7 +118,7 @@ def _content_policy() -> str:
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'self'; script-src 'self' blob: {hashes}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: blob:; "
+        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' blob:; "
         "object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
     )
 

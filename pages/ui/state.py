@@ -16,7 +16,7 @@ from inference.recipe import Recipe, from_query
 from inference.trace import Trace
 from lessons import load_trace
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form
-from pages.ui.screen import Tab
+from pages.ui.screen import Tab, sentence
 from quizzes import Question, load_questions
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def restore() -> None:
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
-    tab().message = " ".join(problems)
+    st.query_params.clear()  # a reload finds the run, it does not start the link over
+    tab().message = " ".join(sentence(problem) for problem in problems)
     tab().link = recipe if recipe and recipe.num_steps else None
 
 

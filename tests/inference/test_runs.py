@@ -11,9 +11,10 @@ import torch
 from inference.cost import kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError
 from inference.generation import Generation
+from inference.limits import Limits
 from inference.params import SamplingParams
 from inference.recipe import Recipe, from_query
-from inference.runs import MAX_BRANCHES, Limits, Run, Runs
+from inference.runs import MAX_BRANCHES, Run, Runs
 from inference.worker import BusyError, Worker
 from tests.inference.passes import advance, counted, failing_once, token_ids
 

@@ -38,8 +38,8 @@ def test_latency_draws_every_measured_pass_once_in_its_phase_colour(trace: Trace
 
 def test_kv_growth_shows_the_tensors_and_the_formula(trace: Trace) -> None:
     lines = {data.name: data for data in run.kv_growth(trace).data}
-    assert list(lines["measured"].y) == [step.kv_bytes / 2**20 for step in trace.steps]
-    formula = [kv_bytes(trace.metadata.spec, context_len=step.context_len) / 2**20 for step in trace.steps]
+    assert list(lines["measured"].y) == [step.kv_bytes / 1e6 for step in trace.steps]
+    formula = [kv_bytes(trace.metadata.spec, context_len=step.context_len) / 1e6 for step in trace.steps]
     assert list(lines["formula"].y) == formula
     assert lines["formula"].line.dash == "dash"
 

@@ -1,0 +1,61 @@
+"""What one learner, and all together, may ask of this machine."""
+
+import os
+from dataclasses import dataclass, field
+
+from inference.cost import kv_bytes
+from inference.generation import Generation
+from inference.recipe import Recipe
+
+
+def _setting(name: str, default: int) -> int:
+    text = os.environ.get(f"TWOPHASES_{name}", str(default))
+    if not text.isdigit():
+        raise ValueError(f"TWOPHASES_{name} must be a whole number, got {text!r}")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one learner, and all together, may ask of this machine. Each is set by TWOPHASES_ and its name."""
+
+    max_prompt_chars: int = field(default_factory=lambda: _setting("MAX_PROMPT_CHARS", 100_000))
+    max_prompt_tokens: int = field(default_factory=lambda: _setting("MAX_PROMPT_TOKENS", 4_096))
+    max_new_tokens: int = field(default_factory=lambda: _setting("MAX_NEW_TOKENS", 1_024))
+    kv_bytes_per_learner: int = field(default_factory=lambda: _setting("KV_BYTES_PER_LEARNER", 1_000_000_000))
+    kv_bytes_total: int = field(default_factory=lambda: _setting("KV_BYTES_TOTAL", 4_000_000_000))
+    idle_s: int = field(default_factory=lambda: _setting("IDLE_SECONDS", 900))
+    """A run without a step for this long gives its KV cache up to the next one that needs a pass."""
+    max_learners: int = field(default_factory=lambda: _setting("MAX_LEARNERS", 200))
+    """Runs kept; the one unused for longest is dropped for a new one."""
+
+    def check(self, recipe: Recipe) -> None:
+        """Refuse what is too large before any work."""
+        if not recipe.prompt.strip():
+            raise ValueError("The prompt is empty. Type some text or choose an example.")
+        if len(recipe.prompt) > self.max_prompt_chars:
+            raise ValueError(
+                f"The prompt has {len(recipe.prompt):,} characters; this server takes at most "
+                f"{self.max_prompt_chars:,}. Shorten it."
+            )
+        if not 1 <= recipe.max_new_tokens <= self.max_new_tokens:
+            raise ValueError(
+                f"Maximum new tokens must be from 1 to {self.max_new_tokens:,}, got {recipe.max_new_tokens:,}."
+            )
+
+    def check_tokens(self, generation: Generation) -> None:
+        """Refuse a prompt whose tokens or whose full cache would be too large, before the first pass."""
+        num_prompt = len(generation.trace.prompt_tokens)
+        if num_prompt > self.max_prompt_tokens:
+            raise ValueError(
+                f"The prompt has {num_prompt:,} tokens; this server takes at most {self.max_prompt_tokens:,}. "
+                "Shorten it."
+            )
+        spec = generation.engine.spec
+        last = min(num_prompt + generation.trace.metadata.max_new_tokens - 1, spec.max_context)
+        full = kv_bytes(spec, context_len=last)
+        if full > min(self.kv_bytes_per_learner, self.kv_bytes_total):
+            raise ValueError(
+                f"This run's KV cache could grow to {full / 1e6:,.0f} MB; a learner may hold "
+                f"{self.kv_bytes_per_learner / 1e6:,.0f} MB. Shorten the prompt or lower the maximum."
+            )
