@@ -41,8 +41,8 @@ _ARM = """() => {
 }"""
 _NEWEST_DECODE = """() => {
   const plot = document.querySelector(".st-key-card-latency .tp-plot")
-  const bars = plot.calcdata.find(([bar]) => bar.trace.name === "decode")
-  return [bars.at(-1).p, bars.at(-1).s]
+  const newest = plot.calcdata.find(([point]) => point.trace.name === "decode").at(-1)
+  return [newest.p ?? newest.x, newest.s ?? newest.y] // a bar, or a point of the skyline
 }"""
 
 

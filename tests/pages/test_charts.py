@@ -36,6 +36,17 @@ def test_latency_draws_every_measured_pass_once_in_its_phase_colour(trace: Trace
     assert [bar.marker.color for bar in bars] == [palette.PREFILL, palette.DECODE]
 
 
+def test_a_long_run_is_drawn_as_a_skyline_and_a_thinned_roofline_that_keep_the_newest_pass(trace: Trace) -> None:
+    decode = trace.steps[-1]
+    steps = [trace.steps[0]] + [replace(decode, index=n, context_len=31 + n) for n in range(1, 500)]
+    long = replace(trace, steps=steps)
+    skyline = next(data for data in run.latency_per_pass(long).data if data.name == "decode")
+    assert (skyline.type, len(skyline.x), skyline.x[-1]) == ("scatter", 499, 500)
+    points = next(data for data in run.roofline(long).data if data.name == "decode")
+    assert len(points.x) <= run._MAX_POINTS
+    assert points.customdata[-1] == 499
+
+
 def test_kv_growth_shows_the_tensors_and_the_formula(trace: Trace) -> None:
     lines = {data.name: data for data in run.kv_growth(trace).data}
     assert list(lines["measured"].y) == [step.kv_bytes / 1e6 for step in trace.steps]
