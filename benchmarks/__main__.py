@@ -1,4 +1,4 @@
-"""Run all benchmarks, print one table and write results.json; `python -m benchmarks NAME...` only prints those."""
+"""Run all benchmarks, or the named ones; print one table and put it into results.json, benchmark by benchmark."""
 
 import json
 import os
@@ -28,19 +28,19 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no benchmark is called {unknown[0]!r}; there are {', '.join(_BENCHMARKS)}", file=sys.stderr)
         return 2
-    where, measurements, shares = machine(), [], {}
+    measurements, results = [], json.loads(_RESULTS.read_text()) if names and _RESULTS.exists() else {}
     for name in names or _BENCHMARKS:
         print(f"{name} ...", end=" ", flush=True)
-        start, (ours_s, all_s) = time.monotonic(), cpu_seconds()
-        measurements += _BENCHMARKS[name]()
+        where, start, (ours_s, all_s) = machine(), time.monotonic(), cpu_seconds()
+        rows = _BENCHMARKS[name]()
         seconds, (ours_now_s, all_now_s) = time.monotonic() - start, cpu_seconds()
         others_s = all_now_s - all_s - (ours_now_s - ours_s)
-        shares[name] = round(max(others_s, 0.0) / seconds / (os.cpu_count() or 1), 3)
-        print(f"{seconds:.0f} s; other programs had {shares[name]:.0%} of the processor", flush=True)
-    if not names:
-        rows = [{**asdict(row), "verdict": row.verdict} for row in measurements]
-        results = {"machine": where, "share_of_other_programs": shares, "measurements": rows}
-        _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        share = round(max(others_s, 0.0) / seconds / (os.cpu_count() or 1), 3)
+        print(f"{seconds:.0f} s; other programs had {share:.0%} of the processor", flush=True)
+        written = [{**asdict(row), "verdict": row.verdict} for row in rows]
+        results[name] = {"machine": where, "share_of_other_programs": share, "measurements": written}
+        measurements += rows
+    _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     print("\n" + table(measurements))
     return int(any(row.verdict == "over" for row in measurements))
 

@@ -1,25 +1,19 @@
 """One prompt's run: prefill, then decode, with its KV cache, its rng and its trace."""
 
-import datetime
 import math
 import time
-from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-import transformers
-from torch import Tensor
-from torch.nn.functional import pad
 from transformers import DynamicCache
 
-from inference import APP_VERSION, tokens
-from inference.engine import ATTENTION, Engine, Forward, device_name, measured_kv_bytes
+from inference import tokens
+from inference.engine import Engine, Forward, measured_kv_bytes
 from inference.params import SamplingParams
-from inference.sampling import Stage, draw, stages, step_rng
-from inference.trace import Candidate, Metadata, Phase, Step, StopReason, Token, Trace
-
-NUM_CANDIDATES = 12
+from inference.recording import candidates, entropy, key_norms, metadata
+from inference.sampling import draw, stages, step_rng
+from inference.trace import Phase, Step, StopReason, Token, Trace
 
 
 class Generation:
@@ -57,7 +51,7 @@ class Generation:
         self._cache: DynamicCache | None = None
         self._prompt_ids = prompt_ids
         self.trace = Trace(
-            metadata=_metadata(engine, params, max_new_tokens, chat_template, tuple(stop)),
+            metadata=metadata(engine, params, max_new_tokens, chat_template, tuple(stop)),
             prompt=prompt,
             prompt_tokens=tuple(Token(token_id, engine.token_bytes[token_id]) for token_id in prompt_ids),
         )
@@ -168,7 +162,7 @@ class Generation:
             token_id=token_id,
             text="",
             logprob=min(float(logprobs[token_id]), 0.0),
-            entropy=_entropy(logprobs),
+            entropy=entropy(logprobs),
             tokenize_s=tokenize_s,
             queue_s=queue_s,
             forward_s=forward.forward_s,
@@ -178,10 +172,16 @@ class Generation:
             kv_bytes=measured_kv_bytes(self._cache),
             raw=self.engine.token_bytes[token_id],
             rebuild_s=rebuild_s,
-            candidates=self._candidates(logprobs, chain, token_id),
+            candidates=candidates(
+                logprobs,
+                chain[-1].logits,
+                token_id,
+                is_greedy=self.params.is_greedy,
+                token_bytes=self.engine.token_bytes,
+            ),
         )
         self.last = forward
-        self.trace.key_norms += _key_norms(self._cache, len(token_ids))
+        self.trace.key_norms += key_norms(self._cache, len(token_ids))
         self.trace.steps.append(step)
         self._finish_step()
         return self.trace.steps[-1]
@@ -239,24 +239,6 @@ class Generation:
             "choose one of them, or fork at the newest step"
         )
 
-    def _candidates(self, logprobs: Tensor, chain: list[Stage], token_id: int) -> tuple[Candidate, ...]:
-        best = logprobs.topk(min(NUM_CANDIDATES, logprobs.numel()))
-        ids = best.indices.tolist()
-        if token_id not in ids:
-            ids = [*ids[:-1], token_id]
-        at = torch.tensor(ids)
-        last = chain[-1].logits
-        raw = logprobs[at].exp().clamp(max=1.0).tolist()
-        kept = torch.isfinite(last[at]).tolist()
-        if self.params.is_greedy:
-            sampled = [float(candidate == token_id) for candidate in ids]
-        else:
-            sampled = (last[at] - last.logsumexp(-1)).exp().clamp(max=1.0).tolist()
-        return tuple(
-            Candidate(candidate, self.engine.token_bytes[candidate], probability, chance, is_kept)
-            for candidate, probability, chance, is_kept in zip(ids, raw, sampled, kept, strict=True)
-        )
-
 
 def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
     if not prompt.strip():
@@ -269,44 +251,3 @@ def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
         raise ValueError(f"max_new_tokens must be a whole number from 1, got {max_new_tokens!r}")
     if isinstance(stop, str) or any(not text for text in stop):
         raise ValueError("stop must be a list of texts that are not empty")
-
-
-def _entropy(logprobs: Tensor) -> float:
-    """In nats. Tokens of probability 0 add nothing (0 x -inf is 0 here)."""
-    return max(float(-(logprobs.exp() * logprobs.clamp(min=-1e9)).sum()), 0.0)
-
-
-def _key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
-    """L2 norms of the newest keys, over KV heads and head_dim: one array of [layers] per position.
-
-    Four digits, as in the file, so that an opened trace shows the same picture. 0 where a sliding layer keeps
-    none: a prompt longer than its window leaves only the last keys behind.
-    """
-    newest = [layer.keys[0, :, -num_new:].transpose(0, 1).flatten(1) for layer in cache.layers]
-    norms = [keys.norm(dim=-1, dtype=torch.float32) for keys in newest]
-    padded = torch.stack([pad(layer, (num_new - len(layer), 0)) for layer in norms], dim=1)
-    return [array("f", [float(f"{norm:.4g}") for norm in column]) for column in padded.tolist()]
-
-
-def _metadata(
-    engine: Engine, params: SamplingParams, max_new_tokens: int, chat_template: bool, stop: tuple[str, ...]
-) -> Metadata:
-    return Metadata(
-        model=engine.name,
-        revision=engine.revision,
-        spec=engine.spec,
-        dtype=str(engine.dtype).removeprefix("torch."),
-        device=device_name(engine.device),
-        threads=torch.get_num_threads(),
-        attention=ATTENTION,
-        execution="eager",
-        torch_version=torch.__version__,
-        transformers_version=transformers.__version__,
-        app_version=APP_VERSION,
-        date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-        has_random_weights=engine.has_random_weights,
-        chat_template=chat_template,
-        max_new_tokens=max_new_tokens,
-        stop=stop,
-        sampling=((0, params),),
-    )

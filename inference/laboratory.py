@@ -1,5 +1,6 @@
 """What one server process has: the model as it loads, its worker, the learners' runs and the machine's roofs."""
 
+import atexit
 import gc
 import logging
 import threading
@@ -52,6 +53,7 @@ class Laboratory:
         self._thread: threading.Thread | None = None
         self.status = ModelStatus("loading", "Starting", started_s=time.monotonic())
         self.worker = Worker()
+        atexit.register(self.worker.stop)  # a thread inside torch when Python ends would abort the process
         self.engine: Engine | None = None
         self.runs: Runs | None = None
         self.limits: Limits | None = None

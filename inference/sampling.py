@@ -43,10 +43,10 @@ def stages(logits: Tensor, params: SamplingParams, token_ids: Sequence[int] = ()
     `token_ids` are prompt and output so far: the repetition penalty needs them. Greedy has no cuts: it
     takes the best of what bias and penalty leave, as transformers does.
     """
-    scores = logits.float()
-    context = torch.tensor([list(token_ids)], dtype=torch.long)
-    chain = [Stage("model", scores)]
-    for name, processor in _processors(params, scores.numel()):
+    chain = [Stage("model", logits.float())]
+    processors = _processors(params, logits.numel())
+    context = torch.tensor([list(token_ids) if processors else []], dtype=torch.long)
+    for name, processor in processors:
         chain.append(Stage(name, processor(context, chain[-1].logits[None])[0]))
     return chain
 

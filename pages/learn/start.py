@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.charts import run as figures
+from pages.charts.run import latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
 from pages.ui import actions, state
@@ -29,7 +29,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 with st.container(border=True, key="card-replay"):
     token_strip(trace, shown=len(trace.steps) - 1, key="start-strip", on_pick=lambda key: None)
     live_chart(
-        lambda: figures.latency_per_pass(trace),
+        lambda: latency_per_pass(trace),
         version=len(trace.steps),
         key="start-latency",
         title="Every pass of this answer",
@@ -41,7 +41,7 @@ with st.container(border=True, key="card-replay"):
         ),
     )
     st.caption(
-        f"Recorded {about.date[:10]}: {about.model}, {about.dtype}, {about.threads} threads of a CPU, "
+        f"Recorded {about.date[:10]}: {about.model}, {about.dtype}, {about.threads} threads of an {about.device}, "
         f"{about.execution}, transformers {about.transformers_version}."
     )
 

@@ -6,7 +6,10 @@ import streamlit as st
 
 from inference.cost import kv_bytes
 from inference.trace import Trace
-from pages.charts import run as figures
+from pages.charts.cache_map import cache_map
+from pages.charts.candidates import candidates
+from pages.charts.roofline import roofline
+from pages.charts.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui import actions, state
@@ -22,7 +25,7 @@ def candidates_card(screen: Screen) -> None:
     caption += "; choose one to fork" if trace and not screen.is_recorded else ""
     with st.container(border=True, key="card-candidates"):
         live_chart(
-            lambda: figures.candidates(step, height=148),
+            lambda: candidates(step, height=148),
             version=screen.version,
             key="candidates",
             title="Next-token candidates",
@@ -41,7 +44,7 @@ def charts(screen: Screen) -> None:
     left, right = st.columns(2)
     with left, st.container(border=True, key="card-latency"):
         live_chart(
-            lambda: figures.latency_per_pass(trace),
+            lambda: latency_per_pass(trace),
             version=screen.version,
             key="latency",
             title="Latency per pass",
@@ -52,7 +55,7 @@ def charts(screen: Screen) -> None:
         )
     with right, st.container(border=True, key="card-kv"):
         live_chart(
-            lambda: figures.kv_growth(trace),
+            lambda: kv_growth(trace),
             version=screen.version,
             key="kv",
             title="KV cache",
@@ -63,7 +66,7 @@ def charts(screen: Screen) -> None:
     left, right = st.columns(2)
     with left, st.container(border=True, key="card-roofline"):
         live_chart(
-            lambda: figures.roofline(trace),
+            lambda: roofline(trace),
             version=screen.version,
             key="roofline",
             title="Roofline",
@@ -75,7 +78,7 @@ def charts(screen: Screen) -> None:
     with right, st.container(border=True, key="card-map"):
         written = len(trace.prompt_tokens) if trace else 0
         live_chart(
-            lambda: figures.cache_map(trace),
+            lambda: cache_map(trace),
             version=screen.version,
             key="map",
             title="Cache map",
@@ -130,7 +133,7 @@ def _kv_table(trace: Trace | None) -> Table:
 def _roofline_table(trace: Trace | None) -> Table:
     rows = []
     for step in trace.steps if trace else []:
-        work = figures.step_work(trace, step) if trace else None
+        work = step_work(trace, step) if trace else None
         if work is not None:
             rate = scaled(work.flops / step.forward_s, "FLOP/s")
             rows.append([str(step.number), step.phase, significant(work.intensity), rate])

@@ -9,7 +9,7 @@ import pytest
 from inference.cost import kv_bytes
 from inference.trace import Candidate, Trace
 from lessons import load_trace
-from pages.charts import palette, run, units
+from pages.charts import cache_map, candidates, palette, roofline, run, units
 from pages.charts.tokens import visible
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +42,8 @@ def test_a_long_run_is_drawn_as_a_skyline_and_a_thinned_roofline_that_keep_the_n
     long = replace(trace, steps=steps)
     skyline = next(data for data in run.latency_per_pass(long).data if data.name == "decode")
     assert (skyline.type, len(skyline.x), skyline.x[-1]) == ("scatter", 499, 500)
-    points = next(data for data in run.roofline(long).data if data.name == "decode")
-    assert len(points.x) <= run._MAX_POINTS
+    points = next(data for data in roofline.roofline(long).data if data.name == "decode")
+    assert len(points.x) <= roofline._MAX_POINTS
     assert points.customdata[-1] == 499
 
 
@@ -63,7 +63,7 @@ def test_no_point_of_the_roofline_lies_above_the_roof_of_an_honest_machine(trace
 
 
 def test_the_cache_map_has_a_column_per_cached_token_and_boxes_the_newest(trace: Trace) -> None:
-    figure = run.cache_map(trace)
+    figure = cache_map.cache_map(trace)
     assert sum(len(heatmap.x) for heatmap in figure.data) == trace.steps[-1].context_len
     box = figure.layout.shapes[0]
     assert (box.x0, box.x1) == (trace.steps[-1].context_len - 1.5, trace.steps[-1].context_len - 0.5)
@@ -71,7 +71,7 @@ def test_the_cache_map_has_a_column_per_cached_token_and_boxes_the_newest(trace:
 
 def test_a_long_cache_map_averages_columns_instead_of_growing(trace: Trace) -> None:
     long = replace(trace, key_norms=[trace.key_norms[0]] * 1000)
-    assert sum(len(heatmap.x) for heatmap in run.cache_map(long).data) <= 2 * run._MAX_COLUMNS
+    assert sum(len(heatmap.x) for heatmap in cache_map.cache_map(long).data) <= 2 * cache_map._MAX_COLUMNS
 
 
 def test_candidates_keep_the_chosen_token_in_sight_and_mark_what_was_cut(trace: Trace) -> None:
@@ -79,8 +79,8 @@ def test_candidates_keep_the_chosen_token_in_sight_and_mark_what_was_cut(trace: 
     rare = Candidate(7, b"<b>", 0.001, 0.5, True)
     cut = replace(step.candidates[0], is_kept=False, sampling_probability=0.0)
     changed = replace(step, token_id=7, candidates=(cut, *step.candidates[1:11], rare))
-    assert run.best_candidates(changed, 8)[-1] is rare
-    figure = run.candidates(changed)
+    assert candidates.best_candidates(changed, 8)[-1] is rare
+    figure = candidates.candidates(changed)
     assert figure.layout.yaxis.ticktext[-1] == "&lt;b&gt;"
     assert figure.data[0].text[0].endswith(", cut")
 
