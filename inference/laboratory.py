@@ -146,6 +146,7 @@ class Laboratory:
 
     def _fail(self, sentence: str) -> None:
         log.error("%s", sentence)
+        sentence = sentence[:1].upper() + sentence[1:]
         self.status = replace(self.status, state="failed", sentence=sentence, fraction=None)
 
     def _report(self, sentence: str, fraction: float | None) -> None:

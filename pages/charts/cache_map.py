@@ -19,7 +19,7 @@ _MAX_COLUMNS = 240  # more positions share a column
 
 
 def cache_map(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="position", y="layer")
+    chart = figure(height=HEIGHT, x="position", y="layer", is_empty=trace is None)
     if trace is None or not trace.key_norms:
         return chart
     norms, num_prompt = trace.key_norms, len(trace.prompt_tokens)

@@ -18,7 +18,7 @@ from pages.charts.units import percent
 
 
 def candidates(step: Step | None, *, height: int = HEIGHT, shown: int = 8) -> go.Figure:
-    chart = figure(height=height, x="probability, %", y="")
+    chart = figure(height=height, x="probability, %", y="", is_empty=step is None)
     if step is None:
         return chart
     rows = best_candidates(step, shown)

@@ -19,8 +19,8 @@ FONT = "Source Sans, sans-serif"
 CODE_FONT = "Source Code, monospace"
 
 
-def figure(*, height: int, x: str, y: str) -> go.Figure:
-    """An empty figure with titled axes; charts add their traces."""
+def figure(*, height: int, x: str, y: str, is_empty: bool = False) -> go.Figure:
+    """A figure with titled axes; charts add their traces. An empty one has no numbers on its axes."""
     axis: dict[str, object] = {
         "gridcolor": HAIRLINE,
         "zeroline": False,
@@ -28,6 +28,7 @@ def figure(*, height: int, x: str, y: str) -> go.Figure:
         "tickfont": {"size": 12, "color": ESTIMATE},
         "fixedrange": True,
         "ticks": "",
+        "showticklabels": not is_empty,
     }
     title: dict[str, object] = {"font": {"size": 12, "color": ESTIMATE}, "standoff": 6}
     return go.Figure(

@@ -43,7 +43,7 @@ def step_floors(trace: Trace, step: Step) -> Floors | None:
 
 
 def latency_per_pass(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="step", y="ms, measured")
+    chart = figure(height=HEIGHT, x="step", y="ms, measured", is_empty=trace is None)
     if trace is None:
         return chart
     for phase in PHASES:
@@ -112,7 +112,7 @@ def _step_words(step: Step) -> str:
 
 
 def kv_growth(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="step", y="MB, measured")
+    chart = figure(height=HEIGHT, x="step", y="MB, measured", is_empty=trace is None)
     if trace is None:
         return chart
     numbers = step_numbers(trace.steps)

@@ -67,7 +67,9 @@ def prefill() -> None:
     if here.pending is not None:
         return
     if runs is None:
-        here.message = "The model is still loading. A recorded run can be watched on Start here meanwhile."
+        status = state.laboratory().status
+        why = "The model is still loading." if status.state == "loading" else sentence(status.sentence)
+        here.message = f"{why} A recorded run can be watched on Start here meanwhile."
     elif _submit(here, lambda: runs.start(state.learner(), state.form())):
         here.shown, here.opened, here.is_playing, here.target = None, None, False, 0
 

@@ -21,8 +21,8 @@ def subtitle(screen: Screen) -> None:
         words = f"{about.model}, {about.dtype}, {where}."
         words += " Random weights: real timing, noise for text." if about.has_random_weights else ""
     else:
-        engine = state.laboratory().engine
-        words = f"{engine.name} is ready." if engine else "The model is loading."
+        lab = state.laboratory()
+        words = f"{lab.engine.name} is ready." if lab.engine else "There is no model yet."
     with st.container(key="subtitle"):
         st.text(words + " Everything below was measured in this run or computed from it.")
 

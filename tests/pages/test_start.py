@@ -1,5 +1,7 @@
 """Start here: the recording is on the screen whatever the model does."""
 
+from collections.abc import Iterator
+
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -8,9 +10,17 @@ from pages.ui.state import laboratory
 from tests.pages.conftest import SHELL
 
 
-def test_the_recording_is_shown_while_no_model_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A laboratory of this test's own, that cannot load anything."""
     monkeypatch.setenv("TWOPHASES_MODEL", "random:no-such-shape")
     st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.mark.usefixtures("_no_model")
+def test_the_recording_is_shown_while_no_model_can_be_had() -> None:
     app = AppTest.from_file(SHELL, default_timeout=20)
     app.run()
     assert not app.exception
@@ -22,8 +32,7 @@ def test_the_recording_is_shown_while_no_model_can_be_had(monkeypatch: pytest.Mo
     app.switch_page("../lab/step_through.py")
     app.run()
     assert not app.exception
-    assert any("no catalogue shape is called 'no-such-shape'" in text.value for text in app.text)
-    st.cache_resource.clear()
+    assert any("No catalogue shape is called 'no-such-shape'" in text.value for text in app.text)
 
 
 def test_the_way_into_the_lab_is_the_one_primary_button(app: AppTest) -> None:
