@@ -152,7 +152,7 @@ def test_a_reload_in_the_middle_of_play_finds_the_run_again(lab: LabPage) -> Non
     place = lab.page.get_by_text(re.compile(r"^step \d+ of ")).inner_text()
     number = int(place.split()[1])
     assert number >= 3
-    assert lab.page.get_by_role("textbox", name="Prompt").input_value() == PROMPT
+    expect(lab.page.get_by_role("textbox", name="Prompt")).to_have_value(PROMPT)
     lab.next(number + 1)
 
 
@@ -164,7 +164,7 @@ def test_another_page_in_the_middle_of_play_loses_nothing(lab: LabPage) -> None:
     lab.expect_text("An LLM answers in two phases")
     lab.page.get_by_role("link", name="Step through").click()
     lab.expect_text(re.compile(r"^step ([3-9]|\d\d) of 64"))
-    assert lab.page.get_by_role("textbox", name="Prompt").input_value() == PROMPT
+    expect(lab.page.get_by_role("textbox", name="Prompt")).to_have_value(PROMPT)
 
 
 def test_the_link_reproduces_the_run_in_a_second_browser(lab: LabPage, server: str, browser: Browser) -> None:
