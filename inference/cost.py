@@ -67,7 +67,7 @@ def operator_work(
         "attention projections": _projections(spec, num_tokens),
         "attention scores and values": _attention(spec, num_query_tokens, context_len, batch_size),
         "MLP": _mlp(spec, num_tokens),
-        "LM head": _matmul(
+        "LM head": matmul_work(
             spec, num_tokens=batch_size, params=spec.lm_head_params, width=spec.hidden_size + spec.vocab_size
         ),
     }
@@ -98,7 +98,7 @@ def _activation_bytes(spec: ModelSpec, num_values: float) -> float:
     return num_values * max(spec.weight_bits, 16) / 8  # weights are quantised below 16 bits, activations rarely
 
 
-def _matmul(spec: ModelSpec, *, num_tokens: int, params: float, width: int, read: float | None = None) -> Work:
+def matmul_work(spec: ModelSpec, *, num_tokens: int, params: float, width: int, read: float | None = None) -> Work:
     """Tokens through matrices: `params` weights per token, `width` inputs + outputs, `read` weights read."""
     return Work(
         flops=2 * num_tokens * params,
@@ -111,7 +111,7 @@ def _matmul(spec: ModelSpec, *, num_tokens: int, params: float, width: int, read
 
 def _projections(spec: ModelSpec, num_tokens: int) -> Work:
     matrices = spec.attention_matrices
-    return _matmul(
+    return matmul_work(
         spec,
         num_tokens=num_tokens,
         params=spec.num_layers * num_params(matrices),
@@ -132,7 +132,7 @@ def _mlp(spec: ModelSpec, num_tokens: int) -> Work:
         params += num_routed * (router + active * expert)
         width += num_routed * (spec.hidden_size + moe.num_experts + active * sum(map(sum, spec.expert_matrices)))
         read += num_routed * (router + (touched + moe.num_shared_experts) * expert)
-    return _matmul(spec, num_tokens=num_tokens, params=params, width=width, read=read)
+    return matmul_work(spec, num_tokens=num_tokens, params=params, width=width, read=read)
 
 
 def _attention(spec: ModelSpec, num_query_tokens: int, context_len: int, batch_size: int) -> Work:
