@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,13 +95,33 @@ class Engine:
         for token_ids in ([0] * 16, [0]):
             self.forward(token_ids, cache)
 
-    @torch.inference_mode()
+    def in_dtype(self, dtype: str | torch.dtype) -> "Engine":
+        """The same model in another number format: a copy, with its own memory."""
+        number = _dtype(dtype)
+        if number == self.dtype:
+            return self
+        return Engine(
+            deepcopy(self.model).to(number),
+            self.tokenizer,
+            name=self.name,
+            revision=self.revision,
+            has_random_weights=self.has_random_weights,
+        )
+
     def forward(self, token_ids: Sequence[int], cache: DynamicCache) -> Forward:
         """Feed `token_ids` after what `cache` holds; the cache grows by their number.
 
         After an exception the cache may have grown in some layers and not in others: throw it away.
         """
-        ids = torch.tensor([list(token_ids)], device=self.device)
+        return self.forward_rows([token_ids], cache)
+
+    @torch.inference_mode()
+    def forward_rows(self, rows: Sequence[Sequence[int]], cache: DynamicCache) -> Forward:
+        """The same for a batch: as many tokens in every row, one sequence of the cache for each.
+
+        The logits returned are the first row's.
+        """
+        ids = torch.tensor([list(row) for row in rows], device=self.device)
         events = _DeviceClock() if self.device.type == "cuda" else None
         start = time.perf_counter()
         try:
@@ -111,10 +132,10 @@ class Engine:
                 events.stop()
             logits = output.logits[0, -1].float().cpu()  # the copy also waits for the device
         except (torch.OutOfMemoryError, MemoryError) as error:
-            raise OutOfMemoryError(_no_memory(len(token_ids))) from error
+            raise OutOfMemoryError(_no_memory(ids.numel())) from error
         except RuntimeError as error:
             if "memory" in str(error).lower():  # the CPU allocator raises a plain RuntimeError
-                raise OutOfMemoryError(_no_memory(len(token_ids))) from error
+                raise OutOfMemoryError(_no_memory(ids.numel())) from error
             raise
         forward_s = time.perf_counter() - start
         return Forward(logits=logits, forward_s=forward_s, device_s=events.seconds() if events else None)

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from inference.experiments import Experiments
 from inference.roofline import Ceilings
 from inference.weights import WeightsError
 from inference.worker import Worker
@@ -57,6 +58,7 @@ class Laboratory:
         self.engine: Engine | None = None
         self.runs: Runs | None = None
         self.limits: Limits | None = None
+        self.experiments: Experiments | None = None
         self.ceilings: Ceilings | None = None
         self.ceilings_fraction: float | None = None
         """How much of measuring the roofs is done; None when nothing is being measured."""
@@ -120,6 +122,7 @@ class Laboratory:
     def _load(self) -> None:
         from inference.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
         from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
+        from inference.kept import Kept  # noqa: PLC0415
         from inference.limits import Limits  # noqa: PLC0415
         from inference.runs import Runs  # noqa: PLC0415
 
@@ -136,6 +139,7 @@ class Laboratory:
             self._fail(f"The model could not be loaded ({type(error).__name__}); the server's log says more")
             raise
         self.runs = Runs(engine, self.worker, self.limits)
+        self.experiments = Experiments(engine, self.worker, self.limits, Kept(engine))
         self.engine = engine
         gc.collect()
         gc.freeze()  # each page run would otherwise walk torch's half million objects

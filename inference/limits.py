@@ -43,6 +43,15 @@ class Limits:
                 f"Maximum new tokens must be from 1 to {self.max_new_tokens:,}, got {recipe.max_new_tokens:,}."
             )
 
+    def check_kv(self, num_bytes: float, what: str) -> None:
+        """Refuse caches of an experiment that would be too large, before any work."""
+        most = min(self.kv_bytes_per_learner, self.kv_bytes_total)
+        if num_bytes > most:
+            raise ValueError(
+                f"{what} would take {num_bytes / 1e6:,.0f} MB; a learner may hold {most / 1e6:,.0f} MB. "
+                "Choose a smaller batch or shorter lengths."
+            )
+
     def check_tokens(self, generation: Generation) -> None:
         """Refuse a prompt whose tokens or whose full cache would be too large, before the first pass."""
         num_prompt = len(generation.trace.prompt_tokens)

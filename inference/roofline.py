@@ -23,6 +23,11 @@ class Ceilings:
     measured_on: str
     """ISO date."""
     threads: int
+    matmul_ladder: tuple[tuple[int, float], ...] = ()
+    """(tokens, seconds per weight) of the model's own matrices, tokens rising: a thin product is slower than
+    either roof, and only a measurement knows by how much. Empty in recordings made before it was measured."""
+    attention_flops: float = 0.0
+    """FLOP per second of fused causal attention in the model's shape, counting causal pairs; 0 if not measured."""
 
     @property
     def ridge_point(self) -> float:

@@ -46,7 +46,7 @@ class Worker:
         return future
 
     def submit_background(self, work: Generator[object, None, T]) -> "Future[T]":
-        """Queue long work that yields after every pass; it runs only while no job waits."""
+        """Queue long work that yields after every pass: run while no job waits, one pass of each in turn."""
         future: Future[T] = Future()
         with self._wake:
             self._refuse_if_stopped()
@@ -97,6 +97,8 @@ class Worker:
                 work.close()
             else:
                 next(work)
+                with self._wake:
+                    self._background.rotate(-1)
                 return
         except StopIteration as end:
             if future.set_running_or_notify_cancel():  # it may have been cancelled during the last pass
@@ -104,7 +106,8 @@ class Worker:
         except BaseException as error:  # noqa: BLE001  # whatever it was, the one who waits must hear of it
             if not future.cancelled() and future.set_running_or_notify_cancel():
                 future.set_exception(error)
-        self._background.popleft()
+        with self._wake:
+            self._background.popleft()
 
 
 def _do(job: _Job) -> None:

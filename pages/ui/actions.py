@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
+from inference.experiments import Job
 from inference.replay import Replay
 from inference.trace import Trace
 from inference.worker import BusyError
@@ -223,6 +224,30 @@ def retry_model() -> None:
 
 def measure_again() -> None:
     state.laboratory().measure_ceilings()
+
+
+def guess(prediction_id: str) -> None:
+    """The learner predicted; taking the choice away again keeps the first one."""
+    value = state.widget_value(f"predict-{prediction_id}")
+    if isinstance(value, str):
+        state.keep_guess(prediction_id, value)
+
+
+def start_measuring(job: Job[Any]) -> None:
+    here, experiments = state.tab(), state.laboratory().experiments
+    here.problems.pop(job.name, None)
+    if experiments is None:
+        return
+    try:
+        experiments.start(job, state.learner())
+    except (BusyError, ValueError) as error:
+        here.problems[job.name] = sentence(error)
+
+
+def cancel_measuring(job: Job[Any]) -> None:
+    here, experiments = state.tab(), state.laboratory().experiments
+    if experiments is not None and not experiments.cancel(job, state.learner()):
+        here.problems[job.name] = "Another learner waits for this measurement too: it goes on."
 
 
 def _begin() -> Tab:

@@ -28,6 +28,8 @@ class Tab:
     replay: Replay | None = None
     """The recording on Start here."""
     stamp: int = 0
+    problems: dict[str, str] = field(default_factory=dict)
+    """Why a measurement was refused, by its name; gone when it is asked for again."""
     drawn: dict[str, tuple[object, Any]] = field(default_factory=dict)
     """What each chart was last given, with the version it was made for."""
 

@@ -6,6 +6,7 @@ reload finds it; which step a tab looks at, whether it plays and what it last sa
 
 import re
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LEARNER_COOKIE = "two_phases_learner"
+MAX_LEARNERS_REMEMBERED = 1_000
 
 
 @st.cache_resource(show_spinner=False)
@@ -56,6 +58,23 @@ def tab() -> Tab:
         st.session_state["tab"] = Tab()
     found: Tab = st.session_state["tab"]
     return found
+
+
+@st.cache_resource(show_spinner=False)
+def _guesses() -> "OrderedDict[str, dict[str, str]]":
+    """Per learner, what they predicted: a reload finds it, a restart of the server does not."""
+    return OrderedDict()
+
+
+def guess(prediction_id: str) -> str | None:
+    return _guesses().get(learner(), {}).get(prediction_id)
+
+
+def keep_guess(prediction_id: str, value: str) -> None:
+    everyone, name = _guesses(), learner()
+    everyone[name] = everyone.pop(name, {}) | {prediction_id: value}
+    while len(everyone) > MAX_LEARNERS_REMEMBERED:
+        everyone.popitem(last=False)
 
 
 def live_run() -> "Run | None":

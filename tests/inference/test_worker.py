@@ -130,7 +130,7 @@ def test_long_work_gives_way_to_waiting_jobs_between_its_passes(worker: Worker) 
     assert all(job.done() for job in jobs)
 
 
-def test_long_works_run_one_after_the_other(worker: Worker, gate: Gate) -> None:
+def test_long_works_take_turns_pass_by_pass(worker: Worker, gate: Gate) -> None:
     notes: list[str] = []
 
     def sweep(name: str) -> Generator[None, None, None]:
@@ -142,7 +142,7 @@ def test_long_works_run_one_after_the_other(worker: Worker, gate: Gate) -> None:
     gate.open()
     for future in futures:
         future.result(PATIENCE_S)
-    assert notes == ["a", "a", "b", "b"]
+    assert notes == ["a", "b", "a", "b"]
 
 
 def test_an_error_in_long_work_reaches_the_one_who_waits(worker: Worker) -> None:

@@ -1,0 +1,65 @@
+"""How long one pass should take on this machine: the operators' arithmetic at the rates measured here."""
+
+import math
+from dataclasses import dataclass
+
+from inference.cost import Work, operator_work
+from inference.roofline import Ceilings
+from inference.spec import ModelSpec
+
+_CACHE_PASSES = 3
+"""transformers' growing cache copies itself at every pass (a read and a write), then attention reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds of one pass by what takes them. An eager pass does one thing after the other, so they add up."""
+
+    overhead_s: float
+    """Before any arithmetic: launches, Python and the framework, through every layer."""
+    matmul_s: float
+    """Every weight matrix, the LM head among them."""
+    attention_s: float
+    """Scores and values, and moving the KV cache."""
+
+    @property
+    def total_s(self) -> float:
+        return self.overhead_s + self.matmul_s + self.attention_s
+
+
+def estimate(
+    spec: ModelSpec, ceilings: Ceilings, *, num_query_tokens: int, context_len: int, batch_size: int = 1
+) -> Estimate:
+    """One pass as `cost.forward_work` counts it, `context_len` being the cache's length after it.
+
+    Left out: norms, activation functions, rotary embedding. In a long prefill they are about a tenth.
+    """
+    work = operator_work(spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)
+    attention = work.pop("attention scores and values")
+    lm_head = work.pop("LM head")
+    num_tokens = num_query_tokens * batch_size
+    matmul_s = _matmul_s(lm_head, spec, ceilings, batch_size)
+    matmul_s += sum(_matmul_s(part, spec, ceilings, num_tokens) for part in work.values())
+    moved = _CACHE_PASSES * attention.kv_read_bytes if context_len > num_query_tokens else attention.kv_write_bytes
+    attention_s = attention.flops / (ceilings.attention_flops or ceilings.flops) + moved / ceilings.bandwidth
+    return Estimate(ceilings.overhead_s, matmul_s, attention_s)
+
+
+def _matmul_s(work: Work, spec: ModelSpec, ceilings: Ceilings, num_tokens: int) -> float:
+    if not ceilings.matmul_ladder:
+        return max(work.flops / ceilings.flops, work.weight_bytes / ceilings.bandwidth)
+    return work.weight_bytes * 8 / spec.weight_bits * seconds_per_weight(ceilings, num_tokens)
+
+
+def seconds_per_weight(ceilings: Ceilings, num_tokens: int) -> float:
+    """Of a product with that many tokens, between the measured ones by a straight line in logarithms.
+
+    Beyond the longest one the time grows as the tokens do.
+    """
+    ladder = ceilings.matmul_ladder
+    if num_tokens >= ladder[-1][0]:
+        return ladder[-1][1] * num_tokens / ladder[-1][0]
+    above = next(place for place, (tokens, _) in enumerate(ladder) if tokens > num_tokens)
+    (low, low_s), (high, high_s) = ladder[above - 1], ladder[above]
+    share = math.log(num_tokens / low) / math.log(high / low)
+    return math.exp(math.log(low_s) * (1 - share) + math.log(high_s) * share)

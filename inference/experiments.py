@@ -1,0 +1,187 @@
+"""Long measurements: run in the worker's background, seen while they grow, kept for everyone on this machine.
+
+A measurement is of the machine, not of a learner: whoever opens the page while it runs sees it grow, and two
+learners who ask for the same one share it. It stops when the last of those who asked has cancelled.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from inference.worker import BusyError, Worker
+
+if TYPE_CHECKING:
+    from inference.engine import Engine
+    from inference.kept import Kept
+    from inference.limits import Limits
+
+T = TypeVar("T")
+MAX_RUNNING = 8
+_MAX_REMEMBERED = 256  # finished ones that belong to one learner's text; kept results are on disk
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Generic[T]):
+    """How far a measurement is."""
+
+    fraction: float
+    """Of the work, 0 to 1."""
+    partial: T | None = None
+    """What is known so far; never changed later."""
+    doing: str = ""
+    """Words for the screen: "512 tokens, warm-up"."""
+
+
+Work = Generator[Report[T], None, T]
+
+
+def _nothing(engine: "Engine", limits: "Limits") -> None:
+    """No rule to check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[T]):
+    """A measurement that can be asked for: what it is called, how it runs, how it is refused."""
+
+    name: str
+    """Unique, with the settings in it: results are found by it."""
+    kind: type[T]
+    """What it yields in the end: a frozen dataclass that pydantic can write and read."""
+    run: Callable[["Engine"], Work[T]]
+    """Yields after every forward pass, so that no learner's step waits for longer."""
+    check: Callable[["Engine", "Limits"], None] = _nothing
+    """Raises ValueError before any work."""
+    is_kept: bool = True
+    """False if the result depends on a learner's own text: it is then neither stored nor shared."""
+
+
+State = Literal["running", "done", "cancelled", "failed"]
+
+
+@dataclass(slots=True, eq=False)
+class Experiment(Generic[T]):
+    """One measurement under way or ended. The worker changes it, pages read it."""
+
+    job: Job[T]
+    state: State = "running"
+    report: Report[T] = field(default_factory=lambda: Report(0.0))
+    result: T | None = None
+    """What is known: the whole at the end, as far as it got if cancelled."""
+    problem: str = ""
+    measured_on: str = ""
+    """ISO date of the end; empty before."""
+    askers: set[str] = field(default_factory=set)
+    started_s: float = 0.0
+    """When its first pass began, on the monotonic clock; 0 while it waits for its turn."""
+    future: "Future[T] | None" = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running"
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds it still needs if it goes on as it has; None where that cannot be said yet."""
+        if not self.is_running or not self.started_s or self.report.fraction < 0.02:
+            return None
+        elapsed_s = time.monotonic() - self.started_s
+        return elapsed_s * (1 - self.report.fraction) / self.report.fraction
+
+
+class Experiments:
+    """Starts, finds and cancels measurements; one of each name at a time."""
+
+    def __init__(self, engine: "Engine", worker: Worker, limits: "Limits", kept: "Kept") -> None:
+        self._engine, self._worker, self._limits, self._kept = engine, worker, limits, kept
+        self._lock = threading.Lock()
+        self._found: dict[str, Experiment[Any]] = {}
+
+    def get(self, job: Job[T], learner: str) -> Experiment[T] | None:
+        """The measurement as it stands: running, ended, or read from disk."""
+        key = _key(job, learner)
+        with self._lock:
+            if key not in self._found and job.is_kept and (stored := self._kept.read(job.name, job.kind)):
+                result, measured_on = stored
+                self._found[key] = Experiment(job, "done", result=result, measured_on=measured_on)
+            return self._found.get(key)
+
+    def start(self, job: Job[T], learner: str) -> Experiment[T]:
+        """Measure, or join the one under way. ValueError refuses it; BusyError asks to come back."""
+        key = _key(job, learner)
+        with self._lock:
+            old = self._found.get(key)
+            if old and old.is_running:
+                old.askers.add(learner)
+                return old
+            job.check(self._engine, self._limits)
+            if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
+                raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
+            self._forget_oldest()
+            new = Experiment(job, askers={learner})
+            if old:
+                new.report = Report(0.0, old.result)  # the old result stays on the screen until there is a new one
+            self._found.pop(key, None)
+            self._found[key] = new
+            new.future = self._worker.submit_background(self._watched(new))
+            return new
+
+    def cancel(self, job: Job[Any], learner: str) -> bool:
+        """Take back one learner's wish; True if the measurement stops, because nobody else waits for it."""
+        with self._lock:
+            one = self._found.get(_key(job, learner))
+            if one is None or not one.is_running:
+                return False
+            one.askers.discard(learner)
+            if one.askers or one.future is None:
+                return False
+            one.future.cancel()
+            one.state, one.result = "cancelled", one.report.partial
+            return True
+
+    def _watched(self, one: Experiment[T]) -> Generator[None, None, T]:
+        work = one.job.run(self._engine)
+        one.started_s = time.monotonic()
+        try:
+            while True:
+                report = next(work)
+                if report.partial is None:  # the newest partial result stays
+                    report = Report(report.fraction, one.report.partial, report.doing)
+                one.report = report
+                yield
+        except StopIteration as end:
+            result: T = end.value
+            self._end(one, result)
+            return result
+        except (GeneratorExit, CancelledError):
+            raise
+        except (ValueError, RuntimeError, MemoryError) as error:
+            one.problem = str(error) or f"no memory was left ({type(error).__name__})"
+            one.state, one.result = "failed", one.report.partial
+            raise
+        except BaseException as error:
+            one.problem = f"the measurement failed ({type(error).__name__}); measure again"
+            one.state, one.result = "failed", one.report.partial
+            raise
+        finally:
+            work.close()
+
+    def _end(self, one: Experiment[T], result: T) -> None:
+        measured_on = (
+            self._kept.write(one.job.name, one.job.kind, result) if one.job.is_kept else self._kept.today()
+        )
+        with self._lock:
+            if one.is_running:  # cancelled during its last pass stays cancelled
+                one.result, one.measured_on = result, measured_on
+                one.report, one.state = Report(1.0, result), "done"
+
+    def _forget_oldest(self) -> None:
+        ended = [key for key, one in self._found.items() if not one.is_running]
+        for key in ended[: max(len(ended) - _MAX_REMEMBERED, 0)]:
+            del self._found[key]
+
+
+def _key(job: Job[Any], learner: str) -> str:
+    return job.name if job.is_kept else f"{job.name}\n{learner}"

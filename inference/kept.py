@@ -1,0 +1,73 @@
+"""Results kept on disk per machine, model, dtype and version, with the day they were measured."""
+
+import datetime
+import hashlib
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from inference import APP_VERSION
+from inference.cache_folder import cache_folder
+from inference.engine import device_name
+
+if TYPE_CHECKING:
+    from inference.engine import Engine
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page(Generic[T]):
+    name: str
+    measured_on: str
+    result: T
+
+
+class Kept:
+    """One folder for one machine, model, dtype, thread count and version of everything that sets the speed."""
+
+    def __init__(self, engine: "Engine") -> None:
+        machine = [APP_VERSION, torch.__version__, torch.get_num_threads(), device_name(engine.device)]
+        what = [*machine, engine.name, engine.revision, engine.dtype]
+        self._folder = cache_folder() / "measured" / _digest("\n".join(map(str, what)))
+
+    def today(self) -> str:
+        return datetime.date.today().isoformat()
+
+    def read(self, name: str, kind: type[T]) -> tuple[T, str] | None:
+        """The result and its date; None if it was never measured or cannot be read any more."""
+        try:
+            page = _adapter(kind).validate_json(self._path(name).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        return (page.result, page.measured_on) if page.name == name else None
+
+    def write(self, name: str, kind: type[T], result: T) -> str:
+        """Keep a result, atomically; returns its date. A full disk costs the keeping, not the result."""
+        page = _Page(name, self.today(), result)
+        path = self._path(name)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(_adapter(kind).dump_json(page))
+            temporary.replace(path)
+        except OSError as error:
+            log.warning("A measurement cannot be kept (%s); it is lost when the server stops", error)
+        return page.measured_on
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{_digest(name)}.json"
+
+
+def _adapter(kind: type[T]) -> "TypeAdapter[_Page[T]]":
+    return TypeAdapter(_Page[kind])  # type: ignore[valid-type]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -1,0 +1,96 @@
+"""Asks for a measurement and shows it growing: one line with Measure, progress and Cancel, or its date."""
+
+from typing import TypeVar
+
+import streamlit as st
+
+from inference.experiments import Experiment, Job
+from inference.sweep_io import to_csv
+from inference.sweeps import Sweep
+from pages.charts.units import percent
+from pages.ui import actions, state
+from pages.ui.clock import clock
+
+T = TypeVar("T")
+_LOOK_AGAIN_S = 0.5
+
+
+def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
+    """Draw the line of one measurement and give what is known of it: growing while it runs, then the whole.
+
+    Nothing is measured until somebody asks. What was measured on this machine before is there at once.
+    """
+    lab = state.laboratory()
+    found = lab.experiments.get(job, state.learner()) if lab.experiments else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-measure"):
+        if found and found.is_running:
+            _running(found, key)
+        else:
+            _ended(job, found, key, label)
+    clock(
+        is_running=bool(found and found.is_running) or (lab.experiments is None and lab.status.state == "loading"),
+        expected=0,
+        delay_s=_LOOK_AGAIN_S,
+        key=f"{key}-clock",
+        on_tick=lambda key: None,
+    )
+    if found is None:
+        return None
+    return found.report.partial if found.is_running else found.result
+
+
+def _running(found: Experiment[T], key: str) -> None:
+    asked = state.learner() in found.askers
+    st.button(
+        "Cancel",
+        key=f"{key}-cancel",
+        on_click=actions.cancel_measuring,
+        args=(found.job,),
+        disabled=not asked,
+    )
+    words = [found.report.doing or "waiting for its turn", percent(found.report.fraction)]
+    if found.left_s is not None:
+        words.append(f"about {max(round(found.left_s), 1)} s left")
+    if not asked:
+        words.append("asked for by another learner")
+    with st.container(key=f"{key}-progress"):
+        st.progress(min(found.report.fraction, 1.0), " · ".join(words))
+
+
+def _ended(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> None:
+    lab = state.laboratory()
+    has_result = found is not None and found.result is not None
+    st.button(
+        "Measure again" if has_result else label,
+        key=f"{key}-start",
+        on_click=actions.start_measuring,
+        args=(job,),
+        type="secondary" if has_result else "primary",
+        disabled=lab.experiments is None,
+    )
+    sweep = found.result if found else None
+    if isinstance(sweep, Sweep):
+        st.download_button(
+            "Export",
+            lambda: to_csv(sweep),
+            "sweep.csv",
+            "text/csv",
+            key=f"{key}-export",
+            on_click="ignore",
+        )
+    st.text(_words(job, found))
+
+
+def _words(job: Job[T], found: Experiment[T] | None) -> str:
+    lab = state.laboratory()
+    if problem := state.tab().problems.get(job.name):
+        return problem
+    if lab.experiments is None:
+        return lab.status.sentence
+    if found is None:
+        return "Not measured on this machine yet."
+    if found.state == "failed":
+        return found.problem[:1].upper() + found.problem[1:]
+    if found.state == "cancelled":
+        return "Cancelled: what was measured is kept until the server stops." if found.result else "Cancelled."
+    return f"Measured {found.measured_on} on this machine." if job.is_kept else ""

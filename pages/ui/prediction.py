@@ -1,0 +1,52 @@
+"""Predict, then see: the learner's guess is kept and stands beside the outcome."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.ui import actions, state
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A question asked before the measurement. All of it is ours: it may hold Markdown."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured or computed."""
+
+    right: str
+    """The option that it bears out; one of the prediction's."""
+    sentence: str
+    """With the number, and whether it is measured or computed."""
+
+
+def predict(prediction: Prediction, outcome: Outcome | None, *, how: str = "Measure to see.") -> None:
+    """Ask; once there is a guess, show the outcome beside it, or `how` the learner gets to it."""
+    guess = state.guess(prediction.id)
+    with st.container(border=True, key=f"card-predict-{prediction.id}"):
+        st.markdown(f"**Predict first.** {prediction.prompt}")
+        st.segmented_control(
+            prediction.prompt,
+            prediction.options,
+            default=guess,
+            key=f"predict-{prediction.id}",
+            label_visibility="collapsed",
+            on_change=actions.guess,
+            args=(prediction.id,),
+        )
+        st.text(_words(guess, outcome, how))
+
+
+def _words(guess: str | None, outcome: Outcome | None, how: str) -> str:
+    if guess is None:
+        return "Choose one: a guess you can check teaches more than a number you are told."
+    if outcome is None:
+        return f"You predicted {guess}. {how}"
+    verdict = "as it turned out" if guess == outcome.right else f"it is {outcome.right}"
+    return f"You predicted {guess}; {verdict}. {outcome.sentence}"
