@@ -1,6 +1,8 @@
 """This machine's roofs, measured once for all tests."""
 
+import json
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,25 @@ def test_another_dtype_or_folder_remembers_nothing(
 def test_a_roof_has_a_date_and_a_place(measured: Measured) -> None:
     assert {field.name for field in fields(Ceilings)} >= {"device", "dtype", "measured_on", "threads"}
     assert len(measured.ceilings.measured_on) == len("2025-01-01")
+
+
+def test_the_ladder_is_measured_at_rising_numbers_of_tokens(measured: Measured) -> None:
+    tokens = [num_tokens for num_tokens, _ in measured.ceilings.matmul_ladder]
+    assert tokens[0] == 1
+    assert tokens == sorted(set(tokens))
+    assert all(seconds > 0 for _, seconds in measured.ceilings.matmul_ladder)
+
+
+def test_roofs_remembered_before_there_was_a_ladder_are_measured_again(
+    tiny: Engine, measured: Measured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
+    (old,) = measured.folder.rglob("ceilings/*.json")
+    content = json.loads(old.read_text())
+    new = tmp_path / "ceilings" / old.name
+    new.parent.mkdir()
+    new.write_text(json.dumps(content))
+    assert remembered(tiny) == measured.ceilings
+    del content["matmul_ladder"], content["attention_flops"]
+    new.write_text(json.dumps(content))
+    assert remembered(tiny) is None

@@ -189,3 +189,27 @@ def test_running_out_of_memory_is_told_with_a_remedy(tiny: Engine, error: Except
 def test_another_error_in_a_pass_is_not_renamed(tiny: Engine) -> None:
     with failing_once(tiny.model, RuntimeError("broken")), pytest.raises(RuntimeError, match=r"^broken$"):
         tiny.forward([1, 2, 3], tiny.new_cache())
+
+
+def test_a_batch_of_equal_rows_gives_each_row_what_it_gets_alone(tiny: Engine) -> None:
+    rows = [[5, 6, 7], [9, 8, 7]]
+    cache = tiny.new_cache()
+    together = tiny.forward_rows(rows, cache)
+    assert cache.get_seq_length() == 3
+    assert [layer.keys.shape[0] for layer in cache.layers] == [2, 2]
+    alone = tiny.new_cache()
+    assert torch.allclose(together.logits, tiny.forward(rows[0], alone).logits, atol=1e-5)
+    other = tiny.new_cache()
+    tiny.forward(rows[1], other)
+    assert torch.allclose(cache.layers[1].keys[1], other.layers[1].keys[0], atol=1e-5)
+
+
+def test_another_dtype_is_a_copy_that_leaves_the_first_alone(tiny: Engine) -> None:
+    half = tiny.in_dtype("bfloat16")
+    assert half.dtype == torch.bfloat16
+    assert half.spec.weight_bits == half.spec.kv_bits == 16
+    assert half.spec.weight_bytes == tiny.spec.weight_bytes / 2
+    assert {parameter.dtype for parameter in tiny.model.parameters()} == {torch.float32}
+    assert tiny.in_dtype("float32") is tiny
+    logits = half.forward([1, 2, 3], half.new_cache()).logits
+    assert torch.allclose(logits, tiny.forward([1, 2, 3], tiny.new_cache()).logits, atol=0.05)
