@@ -10,7 +10,10 @@ state.restore()
 page = st.navigation(
     {
         "Learn": [st.Page("../learn/start.py", title="Start here", url_path="start", default=True)],
-        "Lab": [st.Page("../lab/step_through.py", title="Step through", url_path="step-through")],
+        "Lab": [
+            st.Page("../lab/step_through.py", title="Step through", url_path="step-through"),
+            st.Page("../lab/roofline.py", title="Roofline", url_path="roofline"),
+        ],
     }
 )
 page.run()

@@ -1,0 +1,93 @@
+"""The words and numbers beside the roofline: table, caption, what keeps a pass from its roof, the prediction."""
+
+from collections.abc import Sequence
+
+from inference.hardware import Hardware
+from inference.placed import Placed, reasons, words
+from inference.roofline import Ceilings
+from inference.spec import ModelSpec
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui.live_chart import Table
+from pages.ui.prediction import Outcome, Prediction
+
+PREDICTION = Prediction(
+    "roofline-factor",
+    "A prompt of 512 tokens in one pass, and one decode step: which reaches more of this machine's FLOP/s, "
+    "and by what factor?",
+    ("the prompt, over 10 times", "the prompt, 2 to 10 times", "about the same", "the decode step"),
+)
+
+
+def caption(
+    placed: Sequence[Placed], roofs: Sequence[Ceilings], sheet: Hardware | None, dtypes: Sequence[str], trouble: str
+) -> str:
+    told = [trouble] if trouble else ["Solid: roofs measured here; dotted: the overhead roof; bars: quartiles."]
+    if placed and roofs:
+        best = max(placed, key=lambda one: one.share(roofs[0]))
+        told.append(f"Closest to its roof: {words(best.point.setting)}, {percent(best.share(roofs[0]))}.")
+    if sheet:
+        missing = [dtype for dtype in dtypes if dtype not in sheet.peak_flops]
+        told.append(f"Dashed: {sheet.name}, datasheet.")
+        told += [f"It has no sourced peak in {dtype}, so no compute roof is drawn for it." for dtype in missing]
+    return " ".join(told)
+
+
+def table(placed: Sequence[Placed], ceilings: Ceilings | None) -> Table:
+    columns = ["pass", "FLOP/byte, estimated", "FLOP/s", "median", "quartiles", "regime", "of its roof"]
+    columns += ["arithmetic at least", "bytes at least", "overhead"]
+    return Table(columns, [_line(one, ceilings) for one in placed])
+
+
+def _line(one: Placed, ceilings: Ceilings | None) -> list[str]:
+    point = one.point
+    cells = [words(point.setting), significant(one.work.intensity), scaled(one.rate, "FLOP/s")]
+    cells += [seconds(point.median_s), f"{seconds(point.lower_s)} to {seconds(point.upper_s)}"]
+    if ceilings is None:
+        return cells + ["no roof"] * 5
+    return [
+        *cells,
+        one.regime(ceilings),
+        percent(one.share(ceilings)),
+        seconds(one.work.flops / ceilings.flops),
+        seconds(one.work.bytes / ceilings.bandwidth),
+        seconds(ceilings.overhead_s),
+    ]
+
+
+def reason(one: Placed, spec: ModelSpec, ceilings: Ceilings) -> str:
+    """The three floors of a pass against its measured time, and what they leave unexplained."""
+    parts, regime = reasons(one, spec, ceilings), one.regime(ceilings)
+    least = parts.least
+
+    def share(time_s: float) -> str:
+        return f"{seconds(time_s)} ({percent(time_s / parts.measured_s)})"
+
+    name = words(one.point.setting)
+    told = [
+        f"{name[:1].upper()}{name[1:]} took {seconds(parts.measured_s)}. Its floors: arithmetic "
+        f"{seconds(least.compute_s)}, {scaled(one.work.bytes, 'B')} to move {seconds(least.memory_s)}, overhead "
+        f"{seconds(least.overhead_s)}. So it is {regime} and reaches {percent(one.share(ceilings))} of that roof."
+    ]
+    on_top = (
+        ("Bytes and arithmetic", parts.roof_s) if regime == "overhead-bound" else ("Overhead", least.overhead_s)
+    )
+    told.append(f"{on_top[0]} on top: {share(on_top[1])}.")
+    if parts.slower_s > 0:
+        told.append(f"This model's own products and attention run below the roof: {share(parts.slower_s)} more.")
+    if parts.rest_s >= 0:
+        told.append(f"Left unexplained: {share(parts.rest_s)}; norms and activation functions are in it.")
+    else:
+        told.append(
+            f"Together that is {seconds(-parts.rest_s)} more than was measured: the parts overlap, or the machine "
+            "was busier while its roofs were measured."
+        )
+    return " ".join(told)
+
+
+def verdict(prompt: float, step: float) -> Outcome:
+    """For the FLOP/s of the two."""
+    factor = prompt / step
+    over, some, same, other = PREDICTION.options
+    right = over if factor > 10 else some if factor > 2 else same if factor >= 0.5 else other
+    told = f"{scaled(prompt, 'FLOP/s')} in prefill, {scaled(step, 'FLOP/s')} in decode, times measured"
+    return Outcome(right, f"{told}: {significant(factor)} times as much.")
