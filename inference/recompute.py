@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from inference.limits import Limits
 
 WITH, WITHOUT = "with cache", "without cache"
-LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
+SHORTEST, LONGEST = 16, 1024
+
+
+def lengths_to(longest: int) -> tuple[int, ...]:
+    """Doubling from 16 tokens, and the longest itself."""
+    doubled = (SHORTEST << power for power in range(max(longest, 1).bit_length()))
+    return (*(length for length in doubled if length < longest), longest)
+
+
+LENGTHS = lengths_to(LONGEST)
 
 
 def token_forwards(*, prompt_tokens: int, new_tokens: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
-"""The KV cache as a picture: key norms, layers by positions, filled at once by prefill, by the column in decode."""
+"""The KV cache as a picture: norms, layers by positions, filled at once by prefill, by the column in decode."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,11 +19,17 @@ from pages.charts.run import HEIGHT
 _MAX_COLUMNS = 240  # more positions share a column
 
 
-def cache_map(trace: Trace | None) -> go.Figure:
-    chart = figure(height=HEIGHT, x="position", y="layer", is_empty=trace is None)
-    if trace is None or not trace.key_norms:
+def cache_map(trace: Trace | None, *, height: int = HEIGHT) -> go.Figure:
+    """The keys of a run, whose norms its trace holds."""
+    num_prompt = len(trace.prompt_tokens) if trace else 0
+    return norms_map(trace.key_norms if trace else [], num_prompt, of="key", height=height)
+
+
+def norms_map(norms: Sequence[Sequence[float]], num_prompt: int, *, of: str, height: int = HEIGHT) -> go.Figure:
+    """Norms of keys or values, [layers] per position; the first `num_prompt` positions were written by prefill."""
+    chart = figure(height=height, x="position", y="layer", is_empty=not norms)
+    if not norms:
         return chart
-    norms, num_prompt = trace.key_norms, len(trace.prompt_tokens)
     num_layers = len(norms[0])
     width = math.ceil(len(norms) / _MAX_COLUMNS)
     top = max(max(column) for column in norms[:num_prompt])
@@ -41,7 +48,7 @@ def cache_map(trace: Trace | None) -> go.Figure:
             xgap=1 if len(norms) < 80 else 0,
             ygap=0,
             name=phase,
-            hovertemplate="position %{x}, layer %{y}<br>key norm %{z:.3g}, measured<extra>" + phase + "</extra>",
+            hovertemplate=f"position %{{x}}, layer %{{y}}<br>{of} norm %{{z:.3g}}, measured<extra>{phase}</extra>",
         )
     newest = num_prompt if len(norms) == num_prompt else 1
     chart.add_shape(

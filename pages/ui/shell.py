@@ -12,6 +12,7 @@ page = st.navigation(
         "Learn": [st.Page("../learn/start.py", title="Start here", url_path="start", default=True)],
         "Lab": [
             st.Page("../lab/step_through.py", title="Step through", url_path="step-through"),
+            st.Page("../lab/kv_cache.py", title="KV cache", url_path="kv-cache"),
             st.Page("../lab/roofline.py", title="Roofline", url_path="roofline"),
         ],
     }

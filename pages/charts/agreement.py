@@ -1,0 +1,79 @@
+"""How far the logits with and without the KV cache are apart, token by token, in each dtype."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.agreement import Agreement
+from pages.charts.palette import CARD, INK, figure, literal
+from pages.charts.units import significant
+
+HEIGHT = 270
+
+
+def agreement(dtypes: Sequence[Agreement], num_tokens: int) -> go.Figure:
+    """Lines of the measured differences over a logarithmic axis; a token with none at all has no point on it."""
+    known = [one for one in dtypes if one.largest > 0]
+    chart = figure(height=HEIGHT, x="token", y="largest logit difference, measured", is_empty=not known)
+    for one in known:
+        _line(chart, one)
+    chart.update_xaxes(range=[0.5, num_tokens + 0.5], showgrid=False)
+    if known:
+        smallest = min(value for one in known for value in one.differences if value > 0)
+        largest = max(one.largest for one in known)
+        low, high = math.floor(math.log10(smallest)), math.ceil(math.log10(largest))
+        ticks = [10.0**power for power in range(low, high + 1)]
+        chart.update_yaxes(
+            type="log",
+            range=[low - 0.1, high + 0.4],
+            tickvals=ticks,
+            ticktext=[significant(tick, 1) for tick in ticks],
+        )
+        chart.update_layout(margin={"l": 72})
+    return chart
+
+
+def _line(chart: go.Figure, one: Agreement) -> None:
+    number = np.arange(1, len(one.differences) + 1)
+    differences = np.array(one.differences)
+    is_drawn = differences > 0
+    chart.add_scatter(
+        x=number[is_drawn],
+        y=differences[is_drawn],
+        mode="lines+markers",
+        line={"color": INK, "width": 2},
+        marker={"size": 5, "color": INK},
+        name=literal(one.dtype),
+        hovertemplate=f"{literal(one.dtype)}, token %{{x}}: %{{y:.3g}}<extra></extra>",
+    )
+    _name(chart, number[is_drawn][-1], one.largest, literal(one.dtype), anchor="right")
+    if one.first_differing is not None and is_drawn[one.first_differing - 1]:
+        _ring(chart, one.first_differing, one.differences[one.first_differing - 1])
+
+
+def _ring(chart: go.Figure, number: int, difference: float) -> None:
+    """Around the first token that greedy decoding would choose differently."""
+    chart.add_scatter(
+        x=[number],
+        y=[difference],
+        mode="markers",
+        marker={"size": 13, "color": CARD, "line": {"color": INK, "width": 2}, "symbol": "circle"},
+        name="first other token",
+        hovertemplate=f"token {number}: another one is chosen without the cache<extra></extra>",
+    )
+    _name(chart, number, difference, f"token {number} would be another", anchor="left", yshift=-32)
+
+
+def _name(chart: go.Figure, x: float, y: float, text: str, *, anchor: str, yshift: int = 8) -> None:
+    chart.add_annotation(
+        x=x,
+        y=math.log10(y),
+        text=text,
+        showarrow=False,
+        xanchor=anchor,
+        yanchor="bottom",
+        yshift=yshift,
+        font={"size": 13, "color": INK},
+    )

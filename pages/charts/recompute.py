@@ -1,0 +1,112 @@
+"""With the KV cache and without it: tokens fed, by arithmetic, and time of the next token, measured."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.recompute import WITH, WITHOUT, token_forwards
+from inference.sweeps import Point
+from inference.trace import Phase
+from pages.charts.palette import COLOURS, MARKS, figure
+from pages.charts.units import seconds
+
+HEIGHT = 300
+# with the cache the next token is a decode step; without it, a prefill of everything
+ARMS: tuple[tuple[int, str, Phase], ...] = ((0, WITH, "decode"), (1, WITHOUT, "prefill"))
+_CURVE_POINTS = 60
+
+
+def token_forwards_chart(prompt_tokens: int, new_tokens: int) -> go.Figure:
+    """Both curves against the number of tokens generated."""
+    chart = figure(height=HEIGHT, x="tokens generated", y="tokens fed through the model, computed")
+    at = np.unique(np.linspace(1, new_tokens, min(new_tokens, _CURVE_POINTS)).round().astype(int))
+    fed = np.array([token_forwards(prompt_tokens=prompt_tokens, new_tokens=int(n)) for n in at])
+    for arm, name, phase in ARMS:
+        chart.add_scatter(
+            x=at,
+            y=fed[:, arm],
+            mode="lines",
+            line={"color": COLOURS[phase], "width": 2.5},
+            name=name,
+            hovertemplate=f"{name}: %{{y:,.0f}} tokens fed for %{{x:,.0f}} generated<extra></extra>",
+        )
+        _name(chart, float(at[-1]), float(fed[-1, arm]), f"{name}: {fed[-1, arm]:,}", colour=COLOURS[phase])
+    chart.update_xaxes(range=[0, new_tokens])
+    chart.update_yaxes(range=[0, float(fed.max()) * 1.12])
+    return chart
+
+
+def time_chart(pairs: Sequence[tuple[Point, Point]], longest: int) -> go.Figure:
+    """Median of the repeats with their quartiles; both axes grow by factors."""
+    chart = figure(height=HEIGHT, x="tokens of context", y="ms for the next token, measured", is_empty=not pairs)
+    if not pairs:
+        return chart
+    lengths = np.array([pair[0].setting.context_len for pair in pairs])
+    for arm, name, phase in ARMS:
+        points = [pair[arm] for pair in pairs]
+        medians = np.array([point.median_s * 1e3 for point in points])
+        chart.add_scatter(
+            x=lengths,
+            y=medians,
+            mode="lines+markers",
+            line={"color": COLOURS[phase], "width": 2.5},
+            marker={"symbol": MARKS[phase], "size": 8},
+            error_y={
+                "array": np.array([point.upper_s * 1e3 for point in points]) - medians,
+                "arrayminus": medians - np.array([point.lower_s * 1e3 for point in points]),
+                "thickness": 1.2,
+                "width": 4,
+            },
+            name=name,
+            hovertext=[_hover(name, point) for point in points],
+            hoverinfo="text",
+        )
+        is_early = lengths[-1] ** 2 < longest * lengths[0]  # in the left half, while the sweep grows
+        anchor = "left" if is_early else "right"
+        _name(chart, math.log10(lengths[-1]), math.log10(medians[-1]), name, colour=COLOURS[phase], anchor=anchor)
+    _by_factors(chart, pairs, longest)
+    return chart
+
+
+def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], longest: int) -> None:
+    shortest = pairs[0][0].setting.context_len
+    ends = [bound * 1e3 for pair in pairs for point in pair for bound in (point.lower_s, point.upper_s)]
+    low, high = min(ends) / 1.5, max(ends) * 2
+    lengths = [pair[0].setting.context_len for pair in pairs]
+    chart.update_xaxes(
+        type="log",
+        range=[math.log10(shortest / 1.2), math.log10(max(longest, lengths[-1]) * 1.2)],
+        tickvals=lengths,
+        ticktext=[f"{length:,}" for length in lengths],
+        showgrid=False,
+    )
+    ticks = [step * 10.0**power for power in range(-4, 7) for step in (1, 2, 5)]
+    shown = [tick for tick in ticks if low <= tick <= high]
+    chart.update_yaxes(
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickvals=shown,
+        ticktext=[f"{tick:,g}" for tick in shown],
+    )
+
+
+def _name(chart: go.Figure, x: float, y: float, text: str, *, colour: str, anchor: str = "right") -> None:
+    chart.add_annotation(
+        x=x,
+        y=y,
+        text=text,
+        showarrow=False,
+        xanchor=anchor,
+        yanchor="bottom",
+        yshift=6,
+        font={"size": 13, "color": colour},
+    )
+
+
+def _hover(name: str, point: Point) -> str:
+    return (
+        f"{name}, {point.setting.context_len:,} tokens<br>{seconds(point.median_s)}, "
+        f"quartiles {seconds(point.lower_s)} to {seconds(point.upper_s)}, {len(point.times_s)} repeats"
+    )

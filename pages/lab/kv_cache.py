@@ -1,0 +1,23 @@
+"""The KV cache lab: what the cache saves, what it costs, and what is in it."""
+
+from pages.ui.experiments.agreement import agreement
+from pages.ui.experiments.cache_norms import cache_norms
+from pages.ui.experiments.kv_formulas import kv_formulas
+from pages.ui.experiments.recompute import PREDICTION, outcome, with_and_without
+from pages.ui.lab import lab
+
+lab(
+    "KV cache",
+    "What keeping keys and values saves, what it costs in bytes, and what is in it.",
+    minutes=12,
+    prediction=PREDICTION,
+    outcome=outcome(),
+    views={
+        "With and without": with_and_without,
+        "Same answer": agreement,
+        "Formula": kv_formulas,
+        "Map": cache_norms,
+    },
+    key="kv-lab",
+    how="Measure with and without to see.",
+)

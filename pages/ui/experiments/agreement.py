@@ -1,0 +1,81 @@
+"""Whether the model says the same without its KV cache: logit difference and first other token, per dtype."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.agreement import DTYPES, MOST_TOKENS, NUM_TOKENS, Agreement, agreement_job
+from pages.charts.agreement import agreement as agreement_chart
+from pages.charts.units import significant
+from pages.ui.card import Card, Figure, card
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementSettings:
+    num_tokens: int = NUM_TOKENS
+
+
+_DEFAULT = AgreementSettings()
+_WHY = (
+    "Both ways compute the same sums, in passes of different shapes, so they are added up in another order and "
+    "rounded differently: hardly in float32, visibly in bfloat16. Where two tokens are almost equally likely, that "
+    "decides between them, and the texts part. Here both ways are always fed the tokens chosen with the cache."
+)
+
+
+def agreement(settings: AgreementSettings = _DEFAULT, *, key: str = "agreement", is_fixed: bool = False) -> None:
+    """The differences token by token, and one card a dtype."""
+    controls = Controls(key, is_fixed=is_fixed)
+    measuring, drawing = st.container(), st.container()
+    with row(key):
+        num_tokens = controls.number("Tokens compared", settings.num_tokens, 2, MOST_TOKENS)
+    with measuring:
+        known = run_job(agreement_job(num_tokens), key=key, label="Compare the answers")
+    found = {one.dtype: one for one in known.dtypes} if known else {}
+    with drawing:
+        with st.container(border=True, key=f"card-{key}-chart"):
+            _draw(tuple(found.values()), num_tokens, key)
+        for column, dtype in zip(st.columns(len(DTYPES)), DTYPES, strict=True):
+            with column, st.container(border=True, key=f"card-{key}-{dtype}"):
+                card(_card(dtype, found.get(dtype)), key=f"{key}-{dtype}")
+        with st.container(key=f"{key}-words"):
+            st.text(_WHY)
+
+
+def _draw(found: tuple[Agreement, ...], num_tokens: int, key: str) -> None:
+    live_chart(
+        lambda: agreement_chart(found, num_tokens),
+        version=(found, num_tokens),
+        key=f"{key}-chart",
+        title="Logits with the cache against without",
+        caption="greedy decoding of one fixed prompt; the first token is the same prefill both ways",
+        alt="Largest difference of any logit with and without the KV cache, token by token, in each dtype.",
+        table=lambda: Table(
+            ["token", *(f"{one.dtype}, measured" for one in found)],
+            [
+                [str(number), *(significant(value) for value in values)]
+                for number, values in enumerate(zip(*(one.differences for one in found), strict=False), start=1)
+            ],
+        ),
+    )
+
+
+def _card(dtype: str, found: Agreement | None) -> Card:
+    if found is None:
+        return Card(kicker=dtype, note="Not compared yet.", height=_HEIGHT)
+    num_tokens = len(found.differences)
+    where = "none" if found.first_differing is None else f"token {found.first_differing:,}"
+    return Card(
+        kicker=dtype,
+        figures=(
+            Figure(significant(found.largest), "largest logit difference, measured"),
+            Figure(where, f"first to differ, of {num_tokens:,}"),
+        ),
+        height=_HEIGHT,
+    )
+
+
+_HEIGHT = 84

@@ -1,0 +1,160 @@
+"""The next token with the KV cache and without it: two counters, work and time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.recompute import (
+    LONGEST,
+    SHORTEST,
+    are_alike,
+    crossing,
+    lengths_to,
+    pairs,
+    ratio,
+    recompute_job,
+    token_forwards,
+)
+from inference.sweeps import Point, Sweep
+from pages.charts.recompute import time_chart, token_forwards_chart
+from pages.charts.units import seconds, significant
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.prediction import Outcome, Prediction
+
+_BINS = ((2.0, "under 2 times"), (10.0, "2 to 10 times"), (100.0, "10 to 100 times"))
+_ABOVE = "over 100 times"
+PREDICTION = Prediction(
+    "recompute",
+    f"Without the KV cache the model reads the whole text again for every token. How much longer does one token "
+    f"take then, at {LONGEST:,} tokens of context, on this machine?",
+    (*(name for _, name in _BINS), _ABOVE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecomputeSettings:
+    longest: int = LONGEST
+    """Tokens of the longest context that is timed."""
+    prompt_tokens: int = 1000
+    new_tokens: int = 500
+    """Of the generation whose token-forwards are counted."""
+
+
+_DEFAULT = RecomputeSettings()
+_MOST = 131_072
+
+
+def with_and_without(
+    settings: RecomputeSettings = _DEFAULT, *, key: str = "recompute", is_fixed: bool = False
+) -> None:
+    """Two charts side by side, time and work, and one sentence on where the arms part."""
+    controls = Controls(key, is_fixed=is_fixed)
+    measuring, drawing, telling = st.container(), st.container(), st.container(key=f"{key}-words")
+    with row(key):
+        longest = controls.number("Longest context timed", settings.longest, SHORTEST, _MOST)
+        prompt_tokens = controls.number("Prompt, counted", settings.prompt_tokens, 1, _MOST)
+        new_tokens = controls.number("New tokens, counted", settings.new_tokens, 1, _MOST)
+    with measuring:
+        sweep = run_job(recompute_job(lengths_to(longest)), key=key)
+    found = pairs(sweep) if sweep else []
+    with drawing:
+        left, right = st.columns(2)
+        with left, st.container(border=True, key=f"card-{key}-time"):
+            _time(found, longest, key)
+        with right, st.container(border=True, key=f"card-{key}-work"):
+            _work(prompt_tokens, new_tokens, key)
+    with telling:
+        st.text(words(sweep, lengths_to(longest)) if sweep and found else _UNMEASURED)
+
+
+_UNMEASURED = "Work is known by counting; what it costs in time is not: measure it."
+
+
+def _time(found: Sequence[tuple[Point, Point]], longest: int, key: str) -> None:
+    live_chart(
+        lambda: time_chart(found, longest),
+        version=(tuple(found), longest),
+        key=f"{key}-time",
+        title="Time of the next token",
+        caption="median and quartiles of repeats that take turns; both axes grow by factors",
+        alt="Measured time of the next token against the context length, with the KV cache and without it.",
+        table=lambda: Table(
+            ["tokens", "with cache", "quartiles", "without cache", "quartiles", "times as long"],
+            [_line(pair) for pair in found],
+        ),
+    )
+
+
+def _line(pair: tuple[Point, Point]) -> list[str]:
+    cells = [f"{pair[0].setting.context_len:,}"]
+    for point in pair:
+        cells += [seconds(point.median_s), f"{seconds(point.lower_s)} to {seconds(point.upper_s)}"]
+    return [*cells, significant(ratio(pair))]
+
+
+def _work(prompt_tokens: int, new_tokens: int, key: str) -> None:
+    once, again = token_forwards(prompt_tokens=prompt_tokens, new_tokens=new_tokens)
+    live_chart(
+        lambda: token_forwards_chart(prompt_tokens, new_tokens),
+        version=(prompt_tokens, new_tokens),
+        key=f"{key}-work",
+        title="Work: tokens fed through the model",
+        caption=f"after a prompt of {prompt_tokens:,}: {significant(again / once)} times as many without the cache",
+        alt="Tokens fed through the model against tokens generated: a line with the cache, a parabola without.",
+        table=lambda: Table(
+            ["tokens generated", "fed with cache", "fed without cache"],
+            [
+                [
+                    f"{count:,}",
+                    *(f"{fed:,}" for fed in token_forwards(prompt_tokens=prompt_tokens, new_tokens=count)),
+                ]
+                for count in sorted({max(new_tokens * tenth // 10, 1) for tenth in range(1, 11)})
+            ],
+        ),
+    )
+
+
+def words(sweep: Sweep, lengths: Sequence[int]) -> str:
+    """The ratio at both ends; when all lengths are there, where the arms cross or that they do not."""
+    found = pairs(sweep)
+    first, last = found[0], found[-1]
+    told = [f"Without the cache one token takes {_at(first)}" + (f" and {_at(last)}." if last != first else ".")]
+    if last[0].setting.context_len < max(length for length in lengths if length <= sweep.spec.max_context):
+        return told[0]  # it goes on, or was cancelled
+    if (where := crossing(sweep)) is not None:
+        told.append(f"The arms cross at about {significant(where, 2)} tokens.")
+    elif ratio(last) <= 1:
+        told.append("The arms do not cross: the cache saves no time at any of these lengths.")
+    else:
+        told.append("The arms do not cross: the cache is ahead from the shortest length on.")
+    alike = [f"{pair[0].setting.context_len:,}" for pair in found if are_alike(pair)]
+    if alike:
+        told.append(f"At {', '.join(alike)} tokens their quartiles overlap: no difference was measured there.")
+    return " ".join([*told, _WHY])
+
+
+_WHY = (
+    "Reading again is a prefill and runs at the full arithmetic rate, so time grows less than work; and at short "
+    "lengths on fast hardware the two do not differ at all: both wait for the weights, or for overhead."
+)
+
+
+def _at(pair: tuple[Point, Point]) -> str:
+    return f"{significant(ratio(pair))} times as long at {pair[0].setting.context_len:,} tokens"
+
+
+def outcome() -> Outcome | None:
+    """What the default sweep found at its longest length; None until it has been measured."""
+    lab = state.laboratory()
+    done = lab.experiments.get(recompute_job(), state.learner()) if lab.experiments else None
+    found = pairs(done.result) if done and done.state == "done" and done.result else []
+    if not found:
+        return None
+    times = ratio(found[-1])
+    right = next((name for most, name in _BINS if times < most), _ABOVE)
+    at = found[-1][0].setting.context_len
+    return Outcome(right, f"Measured here: {significant(times)} times, for {at:,} times the tokens.")
