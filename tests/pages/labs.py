@@ -1,0 +1,59 @@
+"""What a test of a lab's page needs: what is on the screen, and measurements brought to their end."""
+
+import json
+import time
+from typing import Any, TypeVar
+
+from streamlit.testing.v1 import AppTest
+
+from inference.experiments import Job
+from inference.recipe import Recipe
+from pages.ui.state import laboratory
+
+T = TypeVar("T")
+PATIENCE_S = 60
+
+
+def finish(job: Job[T]) -> T:
+    """Measure here, or wait for the one under way; gives the result."""
+    experiments = laboratory().experiments
+    assert experiments is not None
+    one = experiments.get(job, "") or experiments.start(job, "")
+    deadline = time.monotonic() + PATIENCE_S
+    while one.is_running and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert (one.state, one.problem) == ("done", "")
+    assert one.result is not None
+    return one.result
+
+
+def run_of(app: AppTest, prompt: str, num_steps: int) -> None:
+    """Give this page's learner a run of their own, `num_steps` passes long."""
+    app.session_state["learner"] = "ab" * 16
+    runs = laboratory().runs
+    assert runs is not None
+    runs.start("ab" * 16, Recipe(prompt=prompt)).result(PATIENCE_S)
+    for place in range(1, num_steps):
+        runs.advance("ab" * 16, place).result(PATIENCE_S)
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(str(text.value) for text in app.text)
+
+
+def component(app: AppTest, key: str) -> dict[str, Any]:
+    """What the component of this key was last given."""
+    (found,) = [one.proto for one in app.get("bidi_component") if one.proto.id.endswith(f"-{key}")]
+    data: dict[str, Any] = json.loads(found.json)
+    return data
+
+
+def figure(app: AppTest, key: str) -> dict[str, Any]:
+    drawn: dict[str, Any] = json.loads(component(app, key)["figure"])
+    return drawn
+
+
+def choose(app: AppTest, key: str, value: object) -> AppTest:
+    """One option of a segmented control."""
+    app.get_by_key(key).set_value(value)  # type: ignore[union-attr]
+    return app.run()
