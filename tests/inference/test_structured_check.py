@@ -1,0 +1,65 @@
+"""The second opinion on an output: right where it is quick, silent where it would take for ever."""
+
+import json
+import time
+
+import pytest
+
+from inference.structured import Constraint, Kind
+from inference.structured_check import DEADLINE_S, is_valid
+
+OBJECT = json.dumps(
+    {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "^[a-z]+$"}, "b": {"$ref": "#/$defs/b"}},
+        "required": ["a"],
+        "additionalProperties": False,
+        "$defs": {"b": {"type": "integer", "maximum": 3}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "text", "verdict"),
+    [
+        ("JSON schema", OBJECT, '{"a": "x", "b": 3}', True),
+        ("JSON schema", OBJECT, '{"a": "x", "b": 4}', False),
+        ("JSON schema", OBJECT, '{"a": "X"}', False),
+        ("JSON schema", OBJECT, '{"b": 1}', False),
+        ("JSON schema", OBJECT, '{"a": "x", "c": 1}', False),
+        ("JSON schema", OBJECT, '{"a": "x"', False),
+        ("JSON schema", OBJECT, 'Here it is: {"a": "x"}', False),
+        ("JSON schema", OBJECT, "", False),
+        ("regular expression", "a|ab", "ab", True),
+        ("regular expression", "a|ab", "abc", False),
+        ("regular expression", "[a-z&&[^aeiou]]+", "xyz", True),
+        ("choices", " Mars \nVenus", "Mars", True),
+        ("choices", " Mars \nVenus", "mars", False),
+    ],
+)
+def test_the_whole_text_is_judged(kind: Kind, source: str, text: str, verdict: bool) -> None:
+    assert is_valid(Constraint(kind, source), text) is verdict
+
+
+def _doubling(depth: int) -> str:
+    """Each definition asks the next one twice: 2 to the depth ways to fail."""
+    steps = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(depth)}
+    return json.dumps({"$defs": steps | {f"d{depth}": {"const": 1}}, "$ref": "#/$defs/d0"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "text"),
+    [
+        ("JSON schema", _doubling(40), "2"),
+        ("JSON schema", '{"$ref": "#"}', "2"),
+        ("JSON schema", '{"$ref": "http://127.0.0.1:9/nobody"}', "2"),
+        ("JSON schema", json.dumps({"pattern": r"^(\w|\w\w)*[!?]$"}), json.dumps("x" * 60)),
+        ("regular expression", r"(\w|\w\w)*[!?]", "x" * 60),
+        ("regular expression", r"\x{41}", "A"),
+    ],
+)
+def test_what_would_take_for_ever_or_cannot_be_read_gets_no_verdict(kind: Kind, source: str, text: str) -> None:
+    start = time.monotonic()
+    assert is_valid(Constraint(kind, source), text) is None
+    assert time.monotonic() - start < DEADLINE_S + 2

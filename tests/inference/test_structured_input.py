@@ -1,0 +1,197 @@
+"""Constraints from strangers: each refusal is one sentence, nothing hangs, nothing is fetched."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from inference.engine import Engine
+from inference.limits import Limits
+from inference.params import SamplingParams
+from inference.recipe import Recipe
+from inference.structured import Constraint, Kind, structured_job
+from inference.structured_grammar import Matcher
+from inference.structured_input import MAX_BYTES, check
+from inference.structured_run import generate
+from tests.inference.drained import drained
+
+LIMITS = Limits()
+SCHEMA: Kind = "JSON schema"
+REGEX: Kind = "regular expression"
+CHOICES: Kind = "choices"
+
+
+def _refusal(engine: Engine, kind: Kind, source: str) -> str:
+    job = structured_job(Constraint(kind, source), Recipe("x"))
+    with pytest.raises(ValueError, match=r"\S") as caught:
+        job.check(engine, LIMITS)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "words"),
+    [
+        (SCHEMA, '{"enum": ["' + "x" * 1_048_576 + '"]}', ["1,048,590 bytes", "65,536", "shorten"]),
+        (CHOICES, "x\n" * 1_000_000, ["2,000,000 bytes", "shorten"]),
+        (SCHEMA, "  \n", ["empty", "example"]),
+        (SCHEMA, '{"type": "integer",}', ["not JSON", "line 1, column 20", "correct it"]),
+        (SCHEMA, "{'type': 'integer'}", ["not JSON", "line 1, column 2"]),
+        (SCHEMA, '{"minimum": NaN}', ["NaN is not a JSON number"]),
+        (SCHEMA, '{"minimum": ' + "9" * 5000 + "}", ["cannot be read"]),
+        (SCHEMA, "true", ["is an object, got true"]),
+        (SCHEMA, "[1]", ["is an object, got [1]"]),
+        (SCHEMA, "[" * 50_000, ["nests more than 64"]),
+        (SCHEMA, '{"items":' * 100 + "{}" + "}" * 100, ["nests more than 64", "flatten"]),
+        (SCHEMA, '{"type": "string", "colour": 3}', ["unknown keyword 'colour'", "remove it"]),
+        (
+            SCHEMA,
+            '{"properties": {"age": {"minimun": 3}}}',
+            ["unknown keyword 'minimun' at /properties/age", "did you mean minimum?"],
+        ),
+        (SCHEMA, '{"x-guidance": {"lenient": true}, "not": {}}', ["unknown keyword 'x-guidance'"]),
+        (SCHEMA, '{"patternProperties": {"(a+)+$": {}}}', ["patternProperties", "not offered"]),
+        (SCHEMA, '{"type": "number", "not": {}}', ["Unimplemented", "not", "change that part"]),
+        (SCHEMA, '{"type": "wish"}', ["Invalid type: wish"]),
+        (SCHEMA, '{"type": "array", "minItems": "two"}', ["minItems", "two"]),
+        (SCHEMA, '{"type": "integer", "minimum": 5, "maximum": 1}', ["minimum (5) is greater than maximum (1)"]),
+        (SCHEMA, '{"enum": []}', ["Unsatisfiable", "empty"]),
+        (SCHEMA, '{"type": "string", "pattern": "("}', ["unclosed group"]),
+        (SCHEMA, '{"$ref": "#"}', ["no output can meet"]),
+        (SCHEMA, '{"$ref": "#/$defs/nobody"}', ["/$defs/nobody", "does not exist"]),
+        (SCHEMA, '{"$ref": "http://example.com/person.json"}', ["http://example.com/person.json", "$defs"]),
+        (SCHEMA, '{"items": [{"$ref": "file:///etc/passwd"}]}', ["file:///etc/passwd", "nothing is fetched"]),
+        (SCHEMA, '{"properties": {"a": {"$schema": "http://x.y"}}}', ["$schema at /properties/a", "top"]),
+        (REGEX, "", ["empty"]),
+        (REGEX, "(", ["unclosed group", "change that part"]),
+        (REGEX, "a" * 2_001, ["2,001 characters", "2,000", "shorten"]),
+        (REGEX, r"(a)\1", ["backreferences are not supported"]),
+        (REGEX, "a(?=b)", ["look-ahead"]),
+        (REGEX, "(" * 900 + "a" + ")" * 900, ["nest"]),
+        (REGEX, r"[^\s\S]", ["no output can meet"]),
+        (CHOICES, "\n \n", ["empty"]),
+        (CHOICES, "\n".join(map(str, range(1_001))), ["1,001 choices", "1,000"]),
+        (CHOICES, "\ud800", ["surrogate"]),
+    ],
+)
+def test_what_cannot_be_kept_to_is_refused_in_one_sentence(
+    tiny: Engine, kind: Kind, source: str, words: list[str]
+) -> None:
+    told = _refusal(tiny, kind, source)
+    for word in words:
+        assert word in told
+    assert "\n" not in told
+    assert len(told) < 400
+
+
+def test_a_recursive_schema_with_local_references_is_taken(tiny: Engine) -> None:
+    tree = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"kids": {"type": "array", "items": {"$ref": "#"}, "maxItems": 1}},
+        "required": ["kids"],
+        "additionalProperties": False,
+    }
+    constraint = Constraint(SCHEMA, json.dumps(tree))
+    recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 300)
+    structured_job(constraint, recipe).check(tiny, LIMITS)
+    found, _ = drained(generate(tiny, constraint, recipe))
+    assert found.is_complete
+    assert found.is_valid
+
+
+def test_a_reference_to_the_network_opens_no_connection(tiny: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        source = json.dumps({"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"})
+        with pytest.raises(ValueError, match="nothing is fetched"):
+            check(Constraint(SCHEMA, source))
+        with pytest.raises(ValueError, match="does not fetch"):  # nor does the library, were it ever asked
+            Matcher(tiny, Constraint(SCHEMA, source))
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+NASTY = {
+    "repeats of repeats": "(a{1,1000}){1,1000}",
+    "three deep": "((a{1,1000}b){1,1000}c){1,1000}",
+    "backtracking": "(x+x+)+y",
+    "many dots": "(.*[ab].*c){200}",
+    "a state for every subset": "(a|b)*a(a|b){200}",
+    "alternatives": "|".join(f"a{place}.*b{place}" for place in range(150)),
+    "all of Unicode": r"\p{L}{1,500}(\p{N}\p{L}*){100}",
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("kind", [REGEX, SCHEMA])
+def test_an_expression_that_explodes_elsewhere_neither_hangs_nor_crashes(
+    tiny: Engine, name: str, kind: Kind
+) -> None:
+    source = NASTY[name] if kind == REGEX else json.dumps({"type": "string", "pattern": NASTY[name]})
+    start = time.monotonic()
+    recipe = Recipe("x", SamplingParams(temperature=1.0), 40)
+    try:
+        structured_job(Constraint(kind, source), recipe).check(tiny, LIMITS)
+        drained(generate(tiny, Constraint(kind, source), recipe))
+    except ValueError as refusal:
+        assert "\n" not in str(refusal)  # noqa: PT017  # being refused is as good as being run
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "array", "items": {"type": "null"}, "minItems": 100_000}, "grew too complex after"),
+        (
+            {"allOf": [{"anyOf": [{"properties": {f"{a}{i}": {"const": 1}}} for a in "pq"]} for i in range(20)]},
+            "too large",
+        ),
+    ],
+)
+def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
+    tiny: Engine, schema: dict[str, object], words: str
+) -> None:
+    constraint, recipe = Constraint(SCHEMA, json.dumps(schema)), Recipe("x", SamplingParams(), 40)
+    with pytest.raises(ValueError, match=words):
+        drained(generate(tiny, constraint, recipe))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        (Recipe(" "), "prompt is empty"),
+        (Recipe("x", max_new_tokens=0), "from 1 to"),
+        (Recipe("x" * 600), "context holds 512"),
+        (Recipe("x" * 200_000), "200,000 characters"),
+    ],
+)
+def test_the_rest_of_the_request_is_checked_too(tiny: Engine, recipe: Recipe, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        structured_job(Constraint(REGEX, "a"), recipe).check(tiny, LIMITS)
+
+
+def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) -> None:
+    words = [f"word {place}" for place in range(5_000)]
+    source = json.dumps({"enum": words})
+    assert MAX_BYTES * 0.9 < len(source) < MAX_BYTES
+    start = time.monotonic()
+    found, _ = drained(generate(tiny, Constraint(SCHEMA, source), Recipe("x", SamplingParams(), 40)))
+    assert json.loads(found.text) in words
+    assert time.monotonic() - start < 5
+
+
+def test_a_job_is_the_learners_own_and_named_by_all_its_settings() -> None:
+    constraint, recipe = Constraint(REGEX, "a"), Recipe("x")
+    jobs = [
+        structured_job(constraint, recipe),
+        structured_job(Constraint(CHOICES, "a"), recipe),
+        structured_job(Constraint(REGEX, "b"), recipe),
+        structured_job(constraint, Recipe("y")),
+        structured_job(constraint, Recipe("x", SamplingParams(seed=1))),
+        structured_job(constraint, Recipe("x", max_new_tokens=9)),
+        structured_job(constraint, recipe, is_masked=False),
+    ]
+    assert len({job.name for job in jobs}) == len(jobs)
+    assert not any(job.is_kept for job in jobs)
+    assert max(len(job.name) for job in jobs) < 60
