@@ -38,17 +38,18 @@ def token_forwards_chart(prompt_tokens: int, new_tokens: int) -> go.Figure:
     return chart
 
 
-def time_chart(pairs: Sequence[tuple[Point, Point]], longest: int) -> go.Figure:
-    """Median of the repeats with their quartiles; both axes grow by factors."""
+def time_chart(pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> go.Figure:
+    """Median of the repeats with their quartiles; both axes grow by factors. `lengths`: all there will be."""
     chart = figure(height=HEIGHT, x="tokens of context", y="ms for the next token, measured", is_empty=not pairs)
     if not pairs:
         return chart
-    lengths = np.array([pair[0].setting.context_len for pair in pairs])
+    known = np.array([pair[0].setting.context_len for pair in pairs])
+    is_early = known[-1] ** 2 < lengths[0] * lengths[-1]  # in the left half, while the sweep grows
     for arm, name, phase in ARMS:
         points = [pair[arm] for pair in pairs]
         medians = np.array([point.median_s * 1e3 for point in points])
         chart.add_scatter(
-            x=lengths,
+            x=known,
             y=medians,
             mode="lines+markers",
             line={"color": COLOURS[phase], "width": 2.5},
@@ -63,22 +64,19 @@ def time_chart(pairs: Sequence[tuple[Point, Point]], longest: int) -> go.Figure:
             hovertext=[_hover(name, point) for point in points],
             hoverinfo="text",
         )
-        is_early = lengths[-1] ** 2 < longest * lengths[0]  # in the left half, while the sweep grows
         anchor = "left" if is_early else "right"
-        _name(chart, math.log10(lengths[-1]), math.log10(medians[-1]), name, colour=COLOURS[phase], anchor=anchor)
-    _by_factors(chart, pairs, longest)
+        _name(chart, math.log10(known[-1]), math.log10(medians[-1]), name, colour=COLOURS[phase], anchor=anchor)
+    _by_factors(chart, pairs, lengths)
     return chart
 
 
-def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], longest: int) -> None:
-    shortest = pairs[0][0].setting.context_len
+def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> None:
     ends = [bound * 1e3 for pair in pairs for point in pair for bound in (point.lower_s, point.upper_s)]
     low, high = min(ends) / 1.5, max(ends) * 2
-    lengths = [pair[0].setting.context_len for pair in pairs]
     chart.update_xaxes(
         type="log",
-        range=[math.log10(shortest / 1.2), math.log10(max(longest, lengths[-1]) * 1.2)],
-        tickvals=lengths,
+        range=[math.log10(lengths[0] / 1.2), math.log10(lengths[-1] * 1.2)],
+        tickvals=list(lengths),
         ticktext=[f"{length:,}" for length in lengths],
         showgrid=False,
     )
@@ -99,6 +97,7 @@ def _name(chart: go.Figure, x: float, y: float, text: str, *, colour: str, ancho
         text=text,
         showarrow=False,
         xanchor=anchor,
+        xshift=8 if anchor == "left" else 0,
         yanchor="bottom",
         yshift=6,
         font={"size": 13, "color": colour},

@@ -139,7 +139,7 @@ def test_a_catalogue_model_is_shown_by_formula(
     assert not lab_page.exception
     assert words in texts(lab_page)
     assert len(bars(lab_page)) == 3
-    assert [line[-1] for line in component(lab_page, "formulas-table")["rows"]] == factors
+    assert [line[1] for line in component(lab_page, "formulas-table")["rows"]] == factors
 
 
 def test_a_window_that_is_full_and_a_context_that_is_too_long_are_said(lab_page: AppTest) -> None:

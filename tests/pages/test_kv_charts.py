@@ -39,7 +39,7 @@ def test_formulas_are_dashed_outlines_and_the_measured_bar_is_solid() -> None:
 
 
 def test_a_chart_without_numbers_is_empty_and_has_no_axis_numbers() -> None:
-    for chart in (kv_formulas([]), time_chart([], 1024), norms_map([], 0, of="value"), agreement([], 32)):
+    for chart in (kv_formulas([]), time_chart([], [16]), norms_map([], 0, of="value"), agreement([], 32)):
         assert not chart.data
         assert chart.layout.xaxis.showticklabels is False
 
@@ -50,7 +50,7 @@ def _pair(length: int, with_s: tuple[float, ...], without_s: tuple[float, ...]) 
 
 
 def test_times_are_medians_with_their_quartiles_in_the_colours_of_the_phases() -> None:
-    chart = time_chart([_pair(16, (0.01, 0.02, 0.03), (0.02, 0.04, 0.06)), _pair(64, (0.02,), (0.2,))], 64)
+    chart = time_chart([_pair(16, (0.01, 0.02, 0.03), (0.02, 0.04, 0.06)), _pair(64, (0.02,), (0.2,))], [16, 64])
     with_cache, without = chart.data
     assert (with_cache.name, without.name) == (WITH, WITHOUT)
     assert (with_cache.line.color, without.line.color) == (palette.DECODE, palette.PREFILL)
@@ -63,7 +63,7 @@ def test_times_are_medians_with_their_quartiles_in_the_colours_of_the_phases() -
 
 def test_every_time_lies_within_the_axes() -> None:
     pairs = [_pair(16, (0.001, 0.002, 0.003), (0.02, 0.04, 0.9)), _pair(1024, (0.02,), (7.0,))]
-    chart = time_chart(pairs, 1024)
+    chart = time_chart(pairs, [16, 128, 1024])
     low, high = chart.layout.yaxis.range
     for pair in pairs:
         for point in pair:

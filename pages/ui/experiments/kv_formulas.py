@@ -90,13 +90,15 @@ def _chart(
     bars = [] if spec is None else formula_bars(spec, context_len)
     if bars and is_here:
         bars.insert(0, Bar("tensors", measured.num_bytes if measured else 0, is_measured=True))
-    about = f"{spec.name}, {_bits(spec)}-bit cache" if spec else "the model is loading"
+    about = f"{spec.name}, {_bits(spec)}-bit cache; " if spec else "the model is loading; "
+    if is_here:
+        about += f"solid: measured{f' in {measured.words}' if measured else ''}; "
     live_chart(
         lambda: chart(bars),
         version=tuple(bars),
         key=f"{key}-chart",
         title=f"KV cache of {context_len:,} tokens",
-        caption=f"{about}; solid: measured{f' ({measured.words})' if measured else ''}; dashed: by formula",
+        caption=f"{about}dashed: by formula",
         alt="Bars of the cache's bytes: measured, by KV heads, by query heads and by the hidden width.",
         table=lambda: Table(
             ["counted by", "bytes", "times the right ones"],
@@ -118,10 +120,10 @@ def formula_bars(spec: ModelSpec, context_len: int) -> list[Bar]:
 def formula_table(spec: ModelSpec) -> Table:
     """Each formula with its numbers; the factor each is off."""
     rows = [
-        [one.name, f"= {one.written}", scaled(one.bytes_per_token, "B"), _off(one.times_right)]
+        [one.name, _off(one.times_right), scaled(one.bytes_per_token, "B"), f"= {one.written}"]
         for one in formulas(spec)
     ]
-    return Table(["counted by", "written out", "per token", "off by"], rows)
+    return Table(["counted by", "off by", "per token", "written out"], rows)
 
 
 def _off(times: float) -> str:

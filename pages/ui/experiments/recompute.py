@@ -61,23 +61,25 @@ def with_and_without(
     with measuring:
         sweep = run_job(recompute_job(lengths_to(longest)), key=key)
     found = pairs(sweep) if sweep else []
+    most = sweep.spec.max_context if sweep else _MOST
+    lengths = [length for length in lengths_to(longest) if length <= most]
     with drawing:
         left, right = st.columns(2)
         with left, st.container(border=True, key=f"card-{key}-time"):
-            _time(found, longest, key)
+            _time(found, lengths, key)
         with right, st.container(border=True, key=f"card-{key}-work"):
             _work(prompt_tokens, new_tokens, key)
     with telling:
-        st.text(words(sweep, lengths_to(longest)) if sweep and found else _UNMEASURED)
+        st.text(words(sweep, lengths) if sweep and found else _UNMEASURED)
 
 
 _UNMEASURED = "Work is known by counting; what it costs in time is not: measure it."
 
 
-def _time(found: Sequence[tuple[Point, Point]], longest: int, key: str) -> None:
+def _time(found: Sequence[tuple[Point, Point]], lengths: Sequence[int], key: str) -> None:
     live_chart(
-        lambda: time_chart(found, longest),
-        version=(tuple(found), longest),
+        lambda: time_chart(found, lengths),
+        version=(tuple(found), tuple(lengths)),
         key=f"{key}-time",
         title="Time of the next token",
         caption="median and quartiles of repeats that take turns; both axes grow by factors",
@@ -119,11 +121,11 @@ def _work(prompt_tokens: int, new_tokens: int, key: str) -> None:
 
 
 def words(sweep: Sweep, lengths: Sequence[int]) -> str:
-    """The ratio at both ends; when all lengths are there, where the arms cross or that they do not."""
+    """The ratio at both ends; once all `lengths` are there, where the arms cross or that they do not."""
     found = pairs(sweep)
     first, last = found[0], found[-1]
     told = [f"Without the cache one token takes {_at(first)}" + (f" and {_at(last)}." if last != first else ".")]
-    if last[0].setting.context_len < max(length for length in lengths if length <= sweep.spec.max_context):
+    if last[0].setting.context_len < lengths[-1]:
         return told[0]  # it goes on, or was cancelled
     if (where := crossing(sweep)) is not None:
         told.append(f"The arms cross at about {significant(where, 2)} tokens.")
