@@ -49,6 +49,13 @@ class SamplingParams:
     def is_greedy(self) -> bool:
         return self.temperature == 0
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The stages that logits go through, first to last; those whose setting changes nothing are skipped."""
+        cuts = ("top-k", "top-p", "min-p")
+        rest = (*cuts, "temperature") if self.temperature_last else ("temperature", *cuts)
+        return ("logit bias", "repetition penalty", *rest)
+
     def check_vocabulary(self, vocab_size: int) -> None:
         """Refuse a bias on a token that a model with this vocabulary does not have."""
         for token_id in self.logit_bias or {}:

@@ -69,21 +69,21 @@ def step_rng(seed: int, index: int) -> torch.Generator:
 
 
 def _processors(params: SamplingParams, vocab_size: int) -> list[tuple[str, Any]]:
-    before: list[tuple[str, Any]] = []
+    """Those whose setting changes anything, in the order they run."""
+    found: dict[str, Any] = {}
     if params.logit_bias:
         params.check_vocabulary(vocab_size)
         bias = {(token_id,): float(value) for token_id, value in params.logit_bias.items()}
-        before.append(("logit bias", SequenceBiasLogitsProcessor(bias)))
+        found["logit bias"] = SequenceBiasLogitsProcessor(bias)
     if params.repetition_penalty != 1:
-        before.append(("repetition penalty", RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty))))
-    if params.is_greedy:
-        return before
-    cuts: list[tuple[str, Any]] = []
-    if params.top_k:
-        cuts.append(("top-k", TopKLogitsWarper(params.top_k)))
-    if params.top_p < 1:
-        cuts.append(("top-p", TopPLogitsWarper(float(params.top_p))))
-    if params.min_p:
-        cuts.append(("min-p", MinPLogitsWarper(float(params.min_p))))
-    heat = [("temperature", TemperatureLogitsWarper(float(params.temperature)))] if params.temperature != 1 else []
-    return before + (cuts + heat if params.temperature_last else heat + cuts)
+        found["repetition penalty"] = RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty))
+    if not params.is_greedy:
+        if params.temperature != 1:
+            found["temperature"] = TemperatureLogitsWarper(float(params.temperature))
+        if params.top_k:
+            found["top-k"] = TopKLogitsWarper(params.top_k)
+        if params.top_p < 1:
+            found["top-p"] = TopPLogitsWarper(float(params.top_p))
+        if params.min_p:
+            found["min-p"] = MinPLogitsWarper(float(params.min_p))
+    return [(name, found[name]) for name in params.order if name in found]
