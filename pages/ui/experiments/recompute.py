@@ -132,7 +132,7 @@ def words(sweep: Sweep, lengths: Sequence[int]) -> str:
     elif ratio(last) <= 1:
         told.append("The arms do not cross: the cache saves no time at any of these lengths.")
     else:
-        told.append("The arms do not cross: the cache is ahead from the shortest length on.")
+        told.append("The arms do not cross: by the medians the cache is ahead at every length.")
     alike = [f"{pair[0].setting.context_len:,}" for pair in found if are_alike(pair)]
     if alike:
         told.append(f"At {', '.join(alike)} tokens their quartiles overlap: no difference was measured there.")
