@@ -1,7 +1,7 @@
 """Structured output: what a constraint is, what was measured while it was kept, and the job that runs it."""
 
-import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from inference.experiments import Job, Work
@@ -28,6 +28,14 @@ class Constraint:
 def choices(source: str) -> list[str]:
     """One per line; empty lines are left out."""
     return list(dict.fromkeys(line.strip() for line in source.splitlines() if line.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    constraint: Constraint
+    recipe: Recipe
+    is_masked: bool = True
+    """False: the model writes freely, and the constraint only judges the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,34 +102,30 @@ class StructuredRun:
     """None while it runs."""
     compile_s: float
     """To turn the constraint into a grammar, once."""
-    is_masked: bool
+    request: Request
 
 
-def structured_job(constraint: Constraint, recipe: Recipe, *, is_masked: bool = True) -> Job[StructuredRun]:
-    """Generate under `constraint`; with `is_masked` False only judge by it what the model writes freely.
+def structured_job(name: str, asked: Callable[[], Request]) -> Job[StructuredRun]:
+    """Generate what is asked for at the moment of starting: text that a learner sends with the click is in it.
 
     The prompt goes into the model's chat template where it has one.
     """
-
-    def run(engine: "Engine") -> Work[StructuredRun]:
-        from inference.structured_run import generate  # noqa: PLC0415  # torch loads in the background
-
-        return generate(engine, constraint if is_masked else None, _for(engine, recipe), judged_by=constraint)
+    request: list[Request] = []
 
     def refuse(engine: "Engine", limits: "Limits") -> None:
-        from inference.structured_grammar import Matcher  # noqa: PLC0415
+        from inference.structured_grammar import Matcher  # noqa: PLC0415  # torch loads in the background
         from inference.structured_input import check  # noqa: PLC0415
         from inference.structured_run import begin  # noqa: PLC0415
 
-        check(constraint)
-        limits.check(recipe)
-        limits.check_tokens(begin(engine, _for(engine, recipe)))
-        Matcher(engine, constraint)
+        request[:] = [asked()]
+        check(request[0].constraint)
+        limits.check(request[0].recipe)
+        limits.check_tokens(begin(engine, request[0].recipe))
+        Matcher(engine, request[0].constraint)
 
-    what = repr((constraint, recipe.prompt, recipe.params.spelled(), recipe.max_new_tokens, is_masked))
-    name = f"structured output {hashlib.sha256(what.encode(errors='backslashreplace')).hexdigest()[:24]}"
+    def run(engine: "Engine") -> Work[StructuredRun]:
+        from inference.structured_run import generate  # noqa: PLC0415
+
+        return generate(engine, request[0])
+
     return Job(name, StructuredRun, run, refuse, is_kept=False)
-
-
-def _for(engine: "Engine", recipe: Recipe) -> Recipe:
-    return replace(recipe, chat_template=engine.is_chat_model)

@@ -10,7 +10,7 @@ from inference.experiments import Report, Work
 from inference.generation import Generation
 from inference.recipe import Recipe
 from inference.sampling import draw, stages, step_rng
-from inference.structured import Constraint, Ending, Option, StructuredRun, StructuredStep
+from inference.structured import Ending, Option, Request, StructuredRun, StructuredStep
 from inference.structured_check import is_valid
 from inference.structured_grammar import Matcher
 from inference.tokens import TokenBytes
@@ -21,22 +21,20 @@ NUM_OPTIONS = 8
 
 def begin(engine: Engine, recipe: Recipe) -> Generation:
     return Generation(
-        engine, recipe.prompt, recipe.params, recipe.max_new_tokens, chat_template=recipe.chat_template
+        engine, recipe.prompt, recipe.params, recipe.max_new_tokens, chat_template=engine.is_chat_model
     )
 
 
-def generate(
-    engine: Engine, constraint: Constraint | None, recipe: Recipe, *, judged_by: Constraint | None = None
-) -> Work[StructuredRun]:
-    """Run to the end; None masks nothing. `judged_by` is what the text is checked against, if not `constraint`.
+def generate(engine: Engine, request: Request) -> Work[StructuredRun]:
+    """Run to the end.
 
     Every pass is the plain generation's own. Its token is then exchanged for the one that the same settings choose
     under the mask: the mask comes first, then the processor chain.
     """
-    judge = judged_by or constraint
+    constraint, recipe = request.constraint, request.recipe
     generation = begin(engine, recipe)
     start = time.perf_counter()
-    matcher = Matcher(engine, constraint) if constraint else None
+    matcher = Matcher(engine, constraint) if request.is_masked else None
     compile_s = time.perf_counter() - start
     steps: list[StructuredStep] = []
     while True:
@@ -48,10 +46,10 @@ def generate(
             text=text,
             steps=tuple(steps),
             is_complete=ending is not None and _is_complete(ending, matcher),
-            is_valid=is_valid(judge, text) if judge and ending else None,
+            is_valid=is_valid(constraint, text) if ending else None,
             ending=ending,
             compile_s=compile_s,
-            is_masked=matcher is not None,
+            request=request,
         )
         if ending:
             return run

@@ -10,7 +10,7 @@ from inference.engine import Engine
 from inference.limits import Limits
 from inference.params import SamplingParams
 from inference.recipe import Recipe
-from inference.structured import Constraint, Kind, structured_job
+from inference.structured import Constraint, Kind, Request, structured_job
 from inference.structured_grammar import Matcher
 from inference.structured_input import MAX_BYTES, check
 from inference.structured_run import generate
@@ -23,7 +23,7 @@ CHOICES: Kind = "choices"
 
 
 def _refusal(engine: Engine, kind: Kind, source: str) -> str:
-    job = structured_job(Constraint(kind, source), Recipe("x"))
+    job = structured_job("a run", lambda: Request(Constraint(kind, source), Recipe("x")))
     with pytest.raises(ValueError, match=r"\S") as caught:
         job.check(engine, LIMITS)
     return str(caught.value)
@@ -94,8 +94,9 @@ def test_a_recursive_schema_with_local_references_is_taken(tiny: Engine) -> None
     }
     constraint = Constraint(SCHEMA, json.dumps(tree))
     recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 300)
-    structured_job(constraint, recipe).check(tiny, LIMITS)
-    found, _ = drained(generate(tiny, constraint, recipe))
+    job = structured_job("a run", lambda: Request(constraint, recipe))
+    job.check(tiny, LIMITS)
+    found, _ = drained(job.run(tiny))
     assert found.is_complete
     assert found.is_valid
 
@@ -132,8 +133,9 @@ def test_an_expression_that_explodes_elsewhere_neither_hangs_nor_crashes(
     start = time.monotonic()
     recipe = Recipe("x", SamplingParams(temperature=1.0), 40)
     try:
-        structured_job(Constraint(kind, source), recipe).check(tiny, LIMITS)
-        drained(generate(tiny, Constraint(kind, source), recipe))
+        job = structured_job("a run", lambda: Request(Constraint(kind, source), recipe))
+        job.check(tiny, LIMITS)
+        drained(job.run(tiny))
     except ValueError as refusal:
         assert "\n" not in str(refusal)  # noqa: PT017  # being refused is as good as being run
     assert time.monotonic() - start < 5
@@ -154,7 +156,7 @@ def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
 ) -> None:
     constraint, recipe = Constraint(SCHEMA, json.dumps(schema)), Recipe("x", SamplingParams(), 40)
     with pytest.raises(ValueError, match=words):
-        drained(generate(tiny, constraint, recipe))
+        drained(generate(tiny, Request(constraint, recipe)))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
 )
 def test_the_rest_of_the_request_is_checked_too(tiny: Engine, recipe: Recipe, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        structured_job(Constraint(REGEX, "a"), recipe).check(tiny, LIMITS)
+        structured_job("a run", lambda: Request(Constraint(REGEX, "a"), recipe)).check(tiny, LIMITS)
 
 
 def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) -> None:
@@ -176,22 +178,15 @@ def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) ->
     source = json.dumps({"enum": words})
     assert MAX_BYTES * 0.9 < len(source) < MAX_BYTES
     start = time.monotonic()
-    found, _ = drained(generate(tiny, Constraint(SCHEMA, source), Recipe("x", SamplingParams(), 40)))
+    found, _ = drained(generate(tiny, Request(Constraint(SCHEMA, source), Recipe("x", SamplingParams(), 40))))
     assert json.loads(found.text) in words
     assert time.monotonic() - start < 5
 
 
-def test_a_job_is_the_learners_own_and_named_by_all_its_settings() -> None:
-    constraint, recipe = Constraint(REGEX, "a"), Recipe("x")
-    jobs = [
-        structured_job(constraint, recipe),
-        structured_job(Constraint(CHOICES, "a"), recipe),
-        structured_job(Constraint(REGEX, "b"), recipe),
-        structured_job(constraint, Recipe("y")),
-        structured_job(constraint, Recipe("x", SamplingParams(seed=1))),
-        structured_job(constraint, Recipe("x", max_new_tokens=9)),
-        structured_job(constraint, recipe, is_masked=False),
-    ]
-    assert len({job.name for job in jobs}) == len(jobs)
-    assert not any(job.is_kept for job in jobs)
-    assert max(len(job.name) for job in jobs) < 60
+def test_a_job_takes_what_is_asked_when_it_starts_and_belongs_to_one_learner(tiny: Engine) -> None:
+    typed = ["first"]
+    job = structured_job("a run", lambda: Request(Constraint(CHOICES, typed[0]), Recipe("x")))
+    typed[0] = "second"
+    job.check(tiny, LIMITS)
+    assert drained(job.run(tiny))[0].text == "second"
+    assert not job.is_kept
