@@ -63,3 +63,26 @@ def seconds_per_weight(ceilings: Ceilings, num_tokens: int) -> float:
     (low, low_s), (high, high_s) = ladder[above - 1], ladder[above]
     share = math.log(num_tokens / low) / math.log(high / low)
     return math.exp(math.log(low_s) * (1 - share) + math.log(high_s) * share)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillTerms:
+    """Estimated seconds of one prefill, by how they grow with the prompt."""
+
+    floor_s: float
+    """What a single token costs: overhead and every weight read once."""
+    linear_s: float
+    """The matrices' arithmetic beyond that: as many times more as there are tokens."""
+    quadratic_s: float
+    """Attention, in which every token meets all before it, and writing the cache."""
+
+
+def prefill_terms(spec: ModelSpec, ceilings: Ceilings, num_tokens: int) -> PrefillTerms:
+    """The estimate of a prefill in three terms; they add up to its `total_s`."""
+    whole = estimate(spec, ceilings, num_query_tokens=num_tokens, context_len=num_tokens)
+    one = estimate(spec, ceilings, num_query_tokens=1, context_len=1)
+    return PrefillTerms(
+        floor_s=one.overhead_s + one.matmul_s,
+        linear_s=whole.matmul_s - one.matmul_s,
+        quadratic_s=whole.attention_s,
+    )

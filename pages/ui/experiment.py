@@ -28,7 +28,7 @@ def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
         else:
             _ended(job, found, key, label)
     clock(
-        is_running=bool(found and found.is_running) or (lab.experiments is None and lab.status.state == "loading"),
+        is_running=bool(found and found.is_running) or lab.is_settling,
         expected=0,
         delay_s=_LOOK_AGAIN_S,
         key=f"{key}-clock",

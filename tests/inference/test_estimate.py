@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inference.catalogue import models
-from inference.estimate import estimate, seconds_per_weight
+from inference.estimate import estimate, prefill_terms, seconds_per_weight
 from inference.roofline import Ceilings
 
 CEILINGS = Ceilings(
@@ -68,3 +68,18 @@ def test_without_a_ladder_each_matrix_group_takes_the_longer_of_its_two_roofs() 
     assert found.matmul_s == pytest.approx((LAYER_WEIGHTS + HEAD_WEIGHTS) * 4 / 10e9)
     long = estimate(SPEC, bare, num_query_tokens=1000, context_len=1000)
     assert long.matmul_s == pytest.approx(2 * 1000 * LAYER_WEIGHTS / 100e9 + HEAD_WEIGHTS * 4 / 10e9)
+
+
+def test_the_three_terms_of_a_prefill_add_up_to_its_estimate() -> None:
+    whole = estimate(SPEC, CEILINGS, num_query_tokens=64, context_len=64)
+    terms = prefill_terms(SPEC, CEILINGS, 64)
+    assert terms.floor_s == pytest.approx(0.010 + (LAYER_WEIGHTS + HEAD_WEIGHTS) * 1e-10)
+    assert terms.linear_s == pytest.approx(LAYER_WEIGHTS * 15e-10)
+    assert terms.floor_s + terms.linear_s + terms.quadratic_s == pytest.approx(whole.total_s)
+
+
+def test_attention_is_the_term_that_grows_four_times_when_the_prompt_doubles() -> None:
+    short, long = prefill_terms(SPEC, CEILINGS, 4096), prefill_terms(SPEC, CEILINGS, 8192)
+    assert long.floor_s == short.floor_s
+    assert long.linear_s / short.linear_s == pytest.approx(2, rel=0.01)
+    assert long.quadratic_s / short.quadratic_s == pytest.approx(4, rel=0.02)

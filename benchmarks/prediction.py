@@ -1,0 +1,83 @@
+"""How far the estimate is from the measured sweeps, and how long the default sweeps take.
+
+Every round measures the roofs and then the three default sweeps; the errors of a round compare the two.
+"""
+
+import statistics
+import time
+
+from benchmarks.measurement import Measurement
+from benchmarks.models import default_engine
+from inference.ceilings import measure
+from inference.engine import Engine
+from inference.estimate import estimate
+from inference.experiments import Job
+from inference.roofline import Ceilings
+from inference.sweep_jobs import batch_job, context_job, prompt_job
+from inference.sweeps import Point, Sweep
+from inference.trace import Phase
+
+_ROUNDS = 3
+
+
+def run() -> list[Measurement]:
+    engine = default_engine()
+    errors: dict[Phase, list[list[float]]] = {"prefill": [], "decode": []}
+    took_s, first_s = [], []
+    for _ in range(_ROUNDS):
+        ceilings = _roofs(engine)
+        sweeps = [_sweep(engine, job) for job in (prompt_job(), context_job(), batch_job())]
+        took_s.append(sum(whole for _, whole, _ in sweeps))
+        first_s.append(max(first for _, _, first in sweeps))
+        points = [point for sweep, _, _ in sweeps for point in sweep.points]
+        for phase, found in errors.items():
+            found.append([_error(engine, ceilings, point) for point in points if point.setting.phase == phase])
+    rows = []
+    for phase, found in errors.items():
+        medians, worsts = [statistics.median(one) for one in found], [max(one) for one in found]
+        rows.append(_row(f"estimate of {phase}, median error", medians, 0.2))
+        rows.append(_row(f"estimate of {phase}, worst error", worsts, 0.4))
+    rows.append(Measurement("three default sweeps", statistics.median(took_s), "s", limit=90))
+    rows.append(Measurement("first point of a sweep", statistics.median(first_s), "s", limit=3))
+    return rows
+
+
+def _row(name: str, rounds: list[float], limit: float) -> Measurement:
+    detail = {f"round {number}": value for number, value in enumerate(rounds, 1)}
+    return Measurement(name, statistics.median(rounds), limit=limit, detail=detail)
+
+
+def _roofs(engine: Engine) -> Ceilings:
+    work = measure(engine)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            ceilings: Ceilings = end.value
+            return ceilings
+
+
+def _sweep(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
+    """The sweep, the seconds it took, and those to its first point."""
+    start, first_s = time.perf_counter(), 0.0
+    work = job.run(engine)
+    while True:
+        try:
+            report = next(work)
+        except StopIteration as end:
+            return end.value, time.perf_counter() - start, first_s
+        if not first_s and report.partial is not None and report.partial.points:
+            first_s = time.perf_counter() - start
+
+
+def _error(engine: Engine, ceilings: Ceilings, point: Point) -> float:
+    """|measured / estimated - 1|."""
+    setting = point.setting
+    expected = estimate(
+        engine.spec,
+        ceilings,
+        num_query_tokens=setting.num_query_tokens,
+        context_len=setting.context_len,
+        batch_size=setting.batch_size,
+    )
+    return abs(point.median_s / expected.total_s - 1)

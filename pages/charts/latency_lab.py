@@ -1,0 +1,138 @@
+"""Latency against length, with the estimate under it, and the stages of the first token."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.estimate import PrefillTerms
+from inference.sweeps import Point
+from inference.trace import Phase
+from inference.waterfall import Stage
+from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure
+from pages.charts.units import seconds
+
+HEIGHT = 330
+Terms = Sequence[tuple[int, PrefillTerms]]
+Line = Sequence[tuple[int, float]]
+
+
+def ttft_chart(points: Sequence[Point], terms: Terms) -> go.Figure:
+    """Prefill time by prompt length, and the estimate's three terms, each a dashed line."""
+    chart = figure(height=HEIGHT, x="prompt tokens", y="ms, measured", is_empty=not points)
+    _measured(chart, points, "prefill")
+    for name, line in (
+        ("floor", [(n, term.floor_s) for n, term in terms]),
+        ("linear: matrices", [(n, term.linear_s) for n, term in terms]),
+        ("quadratic: attention", [(n, term.quadratic_s) for n, term in terms]),
+    ):
+        _estimated(chart, [(n, s) for n, s in line if s > 0], name, width=1.0)
+    _estimated(chart, [(n, term.floor_s + term.linear_s + term.quadratic_s) for n, term in terms], "sum", width=2.0)
+    return _by_factors(chart, points)
+
+
+def itl_chart(points: Sequence[Point], line: Line) -> go.Figure:
+    """Decode time by context length, from zero, so that flat looks flat; the estimate dashed."""
+    chart = figure(height=HEIGHT, x="tokens in the cache", y="ms, measured", is_empty=not points)
+    _measured(chart, points, "decode")
+    _estimated(chart, line, "estimate", width=1.5)
+    return chart.update_xaxes(rangemode="tozero").update_yaxes(rangemode="tozero")
+
+
+def _measured(chart: go.Figure, points: Sequence[Point], phase: Phase) -> None:
+    medians = np.array([point.median_s * 1e3 for point in points])
+    chart.add_scatter(
+        x=np.array([point.setting.context_len for point in points]),
+        y=medians,
+        mode="lines+markers",
+        line={"color": COLOURS[phase], "width": 2.5},
+        marker={"symbol": MARKS[phase], "size": 9},
+        error_y={
+            "array": np.array([point.upper_s * 1e3 for point in points]) - medians,
+            "arrayminus": medians - np.array([point.lower_s * 1e3 for point in points]),
+            "thickness": 1.2,
+            "width": 4,
+        },
+        name=f"{phase}, measured",
+        hovertext=[_words(point) for point in points],
+        hoverinfo="text",
+    )
+
+
+def _words(point: Point) -> str:
+    repeats = ", ".join(seconds(time) for time in point.times_s)
+    return (
+        f"{point.setting.context_len:,} tokens: {seconds(point.median_s)} measured, median of {len(point.times_s)}"
+        f"<br>quartiles {seconds(point.lower_s)} to {seconds(point.upper_s)}<br>{repeats}"
+    )
+
+
+def _estimated(chart: go.Figure, line: Line, name: str, *, width: float) -> None:
+    if not line:
+        return
+    at = np.array([n for n, _ in line])
+    chart.add_scatter(
+        x=at,
+        y=np.array([s * 1e3 for _, s in line]),
+        mode="lines",
+        line=DASHED | {"width": width},
+        name=name,
+        hovertemplate=f"{name}: %{{y:.3g}} ms at %{{x:,}} tokens, estimated<extra></extra>",
+    )
+
+
+def _by_factors(chart: go.Figure, points: Sequence[Point]) -> go.Figure:
+    chart.update_xaxes(type="log", dtick=1 if not points else None)
+    chart.update_yaxes(type="log", dtick=1)
+    if points:
+        lengths = [point.setting.context_len for point in points]
+        chart.update_xaxes(tickvals=lengths, ticktext=[f"{length:,}" for length in lengths], showgrid=False)
+        chart.update_yaxes(range=_range(points))
+    return chart
+
+
+def _range(points: Sequence[Point]) -> list[float]:
+    low, high = min(point.lower_s for point in points) * 1e3, max(point.upper_s for point in points) * 1e3
+    return [math.log10(low / 12), math.log10(high * 2)]
+
+
+def waterfall(stages: Sequence[Stage]) -> go.Figure:
+    """The stages of TTFT, one under the other, each starting where the last ended."""
+    chart = figure(height=230, x="ms since the request was sent", y="")
+    start = 0.0
+    whole = sum(stage.seconds for stage in stages)
+    for stage in stages:
+        how = "simulated" if stage.is_simulated else "measured"
+        chart.add_bar(
+            y=[stage.name],
+            x=[stage.seconds * 1e3],
+            base=[start * 1e3],
+            orientation="h",
+            marker=_marker(stage),
+            name=stage.name,
+            hovertext=f"{stage.name}: {seconds(stage.seconds)}, {how}",
+            hoverinfo="text",
+        )
+        start += stage.seconds
+        _label(chart, stage, start, whole)
+    chart.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK})
+    return chart.update_xaxes(range=[0, whole * 1e3 * 1.18]).update_layout(margin={"l": 130}, bargap=0.35)
+
+
+def _marker(stage: Stage) -> dict[str, object]:
+    if stage.is_simulated:
+        return {"color": ESTIMATE, "pattern": {"shape": "/", "fgcolor": ESTIMATE, "bgcolor": "rgba(0,0,0,0)"}}
+    return {"color": PREFILL if stage.name == "prefill" else INK}
+
+
+def _label(chart: go.Figure, stage: Stage, end_s: float, whole_s: float) -> None:
+    chart.add_annotation(
+        x=end_s * 1e3,
+        y=stage.name,
+        text=seconds(stage.seconds),
+        showarrow=False,
+        xanchor="left",
+        xshift=6,
+        font={"size": 12, "color": ESTIMATE},
+    )

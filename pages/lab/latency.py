@@ -1,0 +1,17 @@
+"""The latency lab: what TTFT and ITL are made of, measured, and what load does to them."""
+
+from pages.ui.experiments.load import load
+from pages.ui.experiments.ttft_itl import PREDICTION, outcome, ttft_itl
+from pages.ui.experiments.waterfall import waterfall
+from pages.ui.lab import lab
+
+lab(
+    "Latency",
+    "What the first token waits for, what sets the pace after it, and what other people's requests do to both.",
+    minutes=12,
+    prediction=PREDICTION,
+    outcome=outcome(),
+    views={"Prompt and context": ttft_itl, "Waterfall": waterfall, "Load": load},
+    key="latency-lab",
+    how="Measure prefill to see.",
+)
