@@ -125,6 +125,10 @@ class Runs:
         """Drop a learner's run, its cache with it."""
         self._runs.pop(learner, None)
 
+    def newest(self) -> list[tuple[str, Run]]:
+        """Everybody's runs by learner, the most recently used first."""
+        return list(self._runs.items())[::-1]
+
     def kv_bytes_held(self) -> int:
         return sum(run.generation.kv_bytes for run in list(self._runs.values()))
 
