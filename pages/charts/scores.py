@@ -1,0 +1,67 @@
+"""Score matrices, if they were stored, against the KV cache of the same tokens, by arithmetic: all dashed."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.scores import Scores, outgrown_from
+from inference.spec import ModelSpec
+from pages.charts.growth import by_bytes, by_tokens, note
+from pages.charts.palette import CARD, ESTIMATE, INK, figure
+from pages.charts.units import scaled
+
+HEIGHT = 330
+_SPAN = 1024  # the axis begins at this share of the tokens
+_POINTS = 24
+_CURVES = (
+    ("scores, all heads and layers, if stored", "stored_bytes", ESTIMATE, 2.0, True),
+    ("KV cache, kept", "kv_bytes", INK, 2.5, False),
+    ("one head's scores", "matrix_bytes", ESTIMATE, 2.0, True),
+    ("one head's row in decode", "row_bytes", ESTIMATE, 2.0, False),
+)
+
+
+def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Figure:
+    """Bytes up to `num_tokens`: scores grow with the square, the cache with the length; where they cross."""
+    chart = figure(height=HEIGHT, x="tokens of the prompt", y="bytes, estimated")
+    crossing = outgrown_from(spec, bits=bits)
+    low = max(1, num_tokens // _SPAN)
+    lengths = sorted({*np.geomspace(low, num_tokens, _POINTS).round().astype(int).tolist()})
+    found = [Scores(spec, length, bits) for length in lengths]
+    middle = Scores(spec, max(1, round(math.sqrt(low * num_tokens))), bits)
+    for name, attribute, colour, width, is_above in _CURVES:
+        sizes = [getattr(one, attribute) for one in found]
+        chart.add_scatter(
+            x=np.array(lengths),
+            y=np.array(sizes),
+            mode="lines",
+            line={"color": colour, "width": width, "dash": "dash"},
+            name=name,
+            hovertext=[
+                f"{name}, {length:,} tokens: {scaled(size, 'B')}, estimated"
+                for length, size in zip(lengths, sizes, strict=True)
+            ],
+            hoverinfo="text",
+        )
+        at = getattr(middle, attribute)
+        note(chart, middle.num_tokens, at, name, is_left=is_above, is_above=is_above, colour=colour)
+    if low <= crossing <= num_tokens:
+        _mark(chart, Scores(spec, crossing, bits))
+    by_tokens(chart, low, num_tokens)
+    by_bytes(chart, min(found[0].row_bytes, found[0].kv_bytes), max(found[-1].stored_bytes, found[-1].kv_bytes))
+    return chart
+
+
+def _mark(chart: go.Figure, at: Scores) -> None:
+    words = f"larger from {at.num_tokens:,} tokens on"
+    chart.add_scatter(
+        x=np.array([at.num_tokens]),
+        y=np.array([at.stored_bytes]),
+        mode="markers",
+        marker={"symbol": "diamond", "size": 11, "color": CARD, "line": {"color": INK, "width": 2}},
+        name="crossing",
+        hovertext=[f"scores would be {words}, estimated"],
+        hoverinfo="text",
+    )
+    note(chart, at.num_tokens, at.stored_bytes, words, is_left=True, is_above=True)
