@@ -29,7 +29,29 @@ def ttft_chart(points: Sequence[Point], terms: Terms) -> go.Figure:
     ):
         _estimated(chart, [(n, s) for n, s in line if s > 0], name, width=1.0)
     _estimated(chart, [(n, term.floor_s + term.linear_s + term.quadratic_s) for n, term in terms], "sum", width=2.0)
+    _name_terms(chart, terms)
     return _by_factors(chart, points)
+
+
+def _name_terms(chart: go.Figure, terms: Terms) -> None:
+    """Each term's name under its line, where the other lines are far."""
+    if len(terms) < 5:
+        return
+    for text, (at, value_s), xanchor in (
+        ("floor", (terms[-1][0], terms[-1][1].floor_s), "right"),
+        ("linear: matrices", (terms[2][0], terms[2][1].linear_s), "left"),
+        ("quadratic: attention", (terms[-4][0], terms[-4][1].quadratic_s), "left"),
+    ):
+        chart.add_annotation(
+            x=math.log10(at),
+            y=math.log10(value_s * 1e3),
+            text=text,
+            showarrow=False,
+            xanchor=xanchor,
+            yanchor="top",
+            xshift=8 if xanchor == "left" else 0,
+            font={"size": 12, "color": ESTIMATE},
+        )
 
 
 def itl_chart(points: Sequence[Point], line: Line) -> go.Figure:
@@ -86,9 +108,14 @@ def _by_factors(chart: go.Figure, points: Sequence[Point]) -> go.Figure:
     chart.update_xaxes(type="log", dtick=1 if not points else None)
     chart.update_yaxes(type="log", dtick=1)
     if points:
-        lengths = [point.setting.context_len for point in points]
+        lengths: list[int] = []
+        for point in points:  # a phone has room for one label a factor of four
+            if not lengths or point.setting.context_len >= 4 * lengths[-1]:
+                lengths.append(point.setting.context_len)
         chart.update_xaxes(tickvals=lengths, ticktext=[f"{length:,}" for length in lengths], showgrid=False)
-        chart.update_yaxes(range=_range(points))
+        low, high = _range(points)
+        ticks = [10.0**power for power in range(math.floor(low), math.ceil(high) + 1)]
+        chart.update_yaxes(range=[low, high], tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
     return chart
 
 

@@ -27,7 +27,7 @@ class AtLoad:
 
 def load_curve(rows: Sequence[AtLoad], chosen: float) -> go.Figure:
     """Percentiles of TTFT rise with load; the chosen load is marked."""
-    chart = figure(height=HEIGHT, x="load: share of the time the server is busy", y="TTFT, ms, simulated queue")
+    chart = figure(height=HEIGHT, x="load: share of the time the server is busy", y="TTFT, s, simulated queue")
     loads = np.array([row.load for row in rows])
     for name, values, width in (
         ("p99", [row.p99_s for row in rows], 1.5),
@@ -36,20 +36,20 @@ def load_curve(rows: Sequence[AtLoad], chosen: float) -> go.Figure:
     ):
         chart.add_scatter(
             x=loads,
-            y=np.array(values) * 1e3,
+            y=np.array(values),
             mode="lines",
             line={"color": INK, "width": width},
             name=name,
-            hovertemplate=f"{name} at load %{{x:.0%}}: %{{y:.3g}} ms, simulated<extra></extra>",
+            hovertemplate=f"{name} at load %{{x:.0%}}: %{{y:.3g}} s, simulated<extra></extra>",
         )
-        _name(chart, rows[-1].load, values[-1] * 1e3, name)
+        _name(chart, rows[-1].load, values[-1], name)
     chart.add_scatter(
         x=loads,
-        y=np.array([row.expected_mean_s for row in rows]) * 1e3,
+        y=np.array([row.expected_mean_s for row in rows]),
         mode="lines",
         line=DASHED,
         name="mean by formula",
-        hovertemplate="mean at load %{x:.0%}: %{y:.3g} ms, estimated<extra></extra>",
+        hovertemplate="mean at load %{x:.0%}: %{y:.3g} s, estimated<extra></extra>",
     )
     chart.add_vline(x=chosen, line={"color": ESTIMATE, "width": 1})
     chart.add_annotation(

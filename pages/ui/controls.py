@@ -38,8 +38,16 @@ class Controls:
         )
         return value if chosen is None else chosen
 
-    def choice(self, label: str, options: Sequence[T], value: T, *, format_func: Callable[[T], str] = str) -> T:
-        """One of a few, all in sight."""
+    def choice(
+        self,
+        label: str,
+        options: Sequence[T],
+        value: T,
+        *,
+        format_func: Callable[[T], str] = str,
+        is_label_shown: bool = True,
+    ) -> T:
+        """One of a few, all in sight. Where they speak for themselves the label is only read out."""
         if self._is_fixed:
             return value
         chosen = st.segmented_control(
@@ -49,6 +57,7 @@ class Controls:
             required=True,
             format_func=format_func,
             key=self._name(label),
+            label_visibility="visible" if is_label_shown else "collapsed",
             persist_state="session",
         )
         return value if chosen is None else chosen
@@ -74,6 +83,7 @@ class Controls:
                 float(high),
                 float(value),
                 float(step),
+                format="%d" if float(step).is_integer() else None,
                 key=self._name(label),
                 width=width,
                 persist_state="session",

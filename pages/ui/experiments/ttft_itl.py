@@ -36,7 +36,7 @@ _DEFAULT = TtftItlSettings()
 
 def ttft_itl(settings: TtftItlSettings = _DEFAULT, *, key: str = "ttft-itl", is_fixed: bool = False) -> None:
     """The time of a prefill or of a decode step against its length, under the estimate made of measured rates."""
-    shown = Controls(key, is_fixed=is_fixed).choice("Shown", (TTFT, ITL), settings.shown)
+    shown = Controls(key, is_fixed=is_fixed).choice("Shown", (TTFT, ITL), settings.shown, is_label_shown=False)
     job, label = (prompt_job(), "Measure prefill") if shown == TTFT else (context_job(), "Measure decode")
     sweep = run_job(job, key=f"{key}-{'prompts' if shown == TTFT else 'contexts'}", label=label)
     ceilings = state.laboratory().ceilings
@@ -138,7 +138,7 @@ def _sentence(rows: Compared, ceilings: Ceilings | None) -> str:
     worst, where = max(errors, key=lambda error: error[0])
     return (
         f"Measured against estimated: the median error is {percent(statistics.median(one for one, _ in errors))}, "
-        f"the worst {percent(worst)} at {where.setting.context_len:,} tokens. Warm-up passes are left out."
+        f"the worst {percent(worst)} (length {where.setting.context_len:,}). Warm-up passes are left out."
     )
 
 
