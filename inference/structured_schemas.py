@@ -26,7 +26,11 @@ EXAMPLES: dict[str, Example] = {
   "type": "object",
   "properties": {
     "name": {"type": "string", "maxLength": 30},
-    "born": {"type": "integer", "minimum": 1000, "maximum": 2100},
+    "born": {
+      "type": "integer",
+      "minimum": 1000,
+      "maximum": 2100
+    },
     "city": {"type": "string", "maxLength": 20}
   },
   "required": ["name", "born", "city"],
@@ -41,8 +45,17 @@ EXAMPLES: dict[str, Example] = {
 {
   "type": "object",
   "properties": {
-    "table": {"type": "integer", "minimum": 1, "maximum": 20},
-    "items": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/$defs/item"}},
+    "table": {
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 20
+    },
+    "items": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 3,
+      "items": {"$ref": "#/$defs/item"}
+    },
     "paid_by": {"enum": ["card", "cash"]}
   },
   "required": ["table", "items", "paid_by"],
@@ -51,8 +64,14 @@ EXAMPLES: dict[str, Example] = {
     "item": {
       "type": "object",
       "properties": {
-        "drink": {"enum": ["coffee", "tea", "water"]},
-        "count": {"type": "integer", "minimum": 1, "maximum": 9}
+        "drink": {
+          "enum": ["coffee", "tea", "water"]
+        },
+        "count": {
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 9
+        }
       },
       "required": ["drink", "count"],
       "additionalProperties": false
@@ -66,7 +85,11 @@ EXAMPLES: dict[str, Example] = {
         """
 {
   "type": "object",
-  "properties": {"sentiment": {"enum": ["positive", "neutral", "negative"]}},
+  "properties": {
+    "sentiment": {
+      "enum": ["positive", "neutral", "negative"]
+    }
+  },
   "required": ["sentiment"],
   "additionalProperties": false
 }""",
@@ -78,20 +101,26 @@ EXAMPLES: dict[str, Example] = {
 {
   "type": "object",
   "properties": {
-    "date": {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}
+    "date": {
+      "type": "string",
+      "pattern": "^[0-9]{4}-[01][0-9]-[0-3][0-9]$"
+    }
   },
   "required": ["date"],
   "additionalProperties": false
 }""",
         "When did Apollo 11 land on the Moon? Answer with the date.",
-        "Apollo 11 landed on 1969-07-20. The pattern lets any date pass, the right one and every other.",
+        "Apollo 11 landed on 1969-07-20. The pattern lets every date pass, and 2020-19-39 too.",
     ),
     "colours": _json(
         "List, minItems",
         """
 {
   "type": "array",
-  "items": {"type": "string", "pattern": "^[a-z]{3,10}$"},
+  "items": {
+    "type": "string",
+    "pattern": "^[a-z]{3,10}$"
+  },
   "minItems": 3,
   "maxItems": 5
 }""",
@@ -103,8 +132,14 @@ EXAMPLES: dict[str, Example] = {
 {
   "type": "object",
   "properties": {
-    "größte Stadt": {"enum": ["東京", "大阪", "京都"]},
-    "人口 (百万)": {"type": "integer", "minimum": 1, "maximum": 99}
+    "größte Stadt": {
+      "enum": ["東京", "大阪", "京都"]
+    },
+    "人口 (百万)": {
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 99
+    }
   },
   "required": ["größte Stadt", "人口 (百万)"],
   "additionalProperties": false
@@ -128,7 +163,11 @@ EXAMPLES: dict[str, Example] = {
         """
 {
   "type": "object",
-  "properties": {"capital": {"enum": ["London", "Berlin", "Madrid"]}},
+  "properties": {
+    "capital": {
+      "enum": ["London", "Berlin", "Madrid"]
+    }
+  },
   "required": ["capital"],
   "additionalProperties": false
 }""",
