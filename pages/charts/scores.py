@@ -1,7 +1,5 @@
 """Score matrices, if they were stored, against the KV cache of the same tokens, by arithmetic: all dashed."""
 
-import math
-
 import numpy as np
 import plotly.graph_objects as go
 
@@ -15,10 +13,10 @@ HEIGHT = 330
 _SPAN = 1024  # the axis begins at this share of the tokens
 _POINTS = 24
 _CURVES = (
-    ("scores, all heads and layers, if stored", "stored_bytes", ESTIMATE, 2.0, True),
-    ("KV cache, kept", "kv_bytes", INK, 2.5, False),
-    ("one head's scores", "matrix_bytes", ESTIMATE, 2.0, True),
-    ("one head's row in decode", "row_bytes", ESTIMATE, 2.0, False),
+    ("scores, all heads and layers, if stored", "stored_bytes", ESTIMATE, 2.0),
+    ("KV cache, kept", "kv_bytes", INK, 2.5),
+    ("one head's scores", "matrix_bytes", ESTIMATE, 2.0),
+    ("one head's row in decode", "row_bytes", ESTIMATE, 2.0),
 )
 
 
@@ -29,8 +27,8 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
     low = max(1, num_tokens // _SPAN)
     lengths = sorted({*np.geomspace(low, num_tokens, _POINTS).round().astype(int).tolist()})
     found = [Scores(spec, length, bits) for length in lengths]
-    middle = Scores(spec, max(1, round(math.sqrt(low * num_tokens))), bits)
-    for name, attribute, colour, width, is_above in _CURVES:
+    late = Scores(spec, max(low, num_tokens // 7), bits)  # past the crossing, where the curves are apart
+    for name, attribute, colour, width in _CURVES:
         sizes = [getattr(one, attribute) for one in found]
         chart.add_scatter(
             x=np.array(lengths),
@@ -44,8 +42,9 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
             ],
             hoverinfo="text",
         )
-        at = getattr(middle, attribute)
-        note(chart, middle.num_tokens, at, name, is_left=is_above, is_above=is_above, colour=colour)
+        is_top = attribute == "stored_bytes"
+        at = found[-1] if is_top else late
+        note(chart, at.num_tokens, getattr(at, attribute), name, is_left=is_top, is_above=is_top, colour=colour)
     if low <= crossing <= num_tokens:
         _mark(chart, Scores(spec, crossing, bits))
     by_tokens(chart, low, num_tokens)
@@ -54,14 +53,14 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
 
 
 def _mark(chart: go.Figure, at: Scores) -> None:
-    words = f"larger from {at.num_tokens:,} tokens on"
+    words = f"scores larger from {at.num_tokens:,} tokens on"
     chart.add_scatter(
         x=np.array([at.num_tokens]),
         y=np.array([at.stored_bytes]),
         mode="markers",
         marker={"symbol": "diamond", "size": 11, "color": CARD, "line": {"color": INK, "width": 2}},
         name="crossing",
-        hovertext=[f"scores would be {words}, estimated"],
+        hovertext=[f"{words}, estimated"],
         hoverinfo="text",
     )
     note(chart, at.num_tokens, at.stored_bytes, words, is_left=True, is_above=True)

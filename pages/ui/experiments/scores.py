@@ -83,6 +83,6 @@ def sizes(scores: Scores) -> Card:
 
 _HEIGHT = 128
 _WORDS = (
-    "Scores are temporary and the cache stays. {masked} of each matrix is masked, layers run one after another, and "
-    "fused kernels (FlashAttention) compute it tile by tile and never write it to memory. Decode needs one row."
+    "Scores are temporary and the cache stays. {masked} of each matrix is masked, layers run one after another, "
+    "and fused kernels (FlashAttention) compute it tile by tile and never write it to memory. Decode needs one row."
 )
