@@ -1,0 +1,129 @@
+"""One trace, four readings: the same event times as vLLM bench, AIPerf, GenAI-Perf and guidellm print them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.metrics import Reading, Request, e2e_s, itl_s, readings, tpot_s, ttft_s
+from inference.request_events import EXAMPLES, in_chunks, of_trace
+from pages.charts.readings import rows, timeline
+from pages.charts.units import seconds
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.data_table import data_table
+from pages.ui.live_chart import Table, live_chart
+
+OWN = "Your own run"
+RECORDED = "A recorded run"
+CHUNKS = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSettings:
+    request: str = "Example B: two tokens per chunk"
+    """One of EXAMPLES, OWN or RECORDED."""
+    tokens_per_chunk: int = 1
+    """How a run or example of single tokens is sent."""
+
+
+_DEFAULT = ReadingSettings()
+
+
+def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings", is_fixed: bool = False) -> None:
+    """The request's events on a line, what each tool prints for them, and one sentence on where they part."""
+    controls = Controls(key, is_fixed=is_fixed)
+    drawing = st.container(border=True, key=f"card-{key}-chart")
+    with row(key):
+        name = controls.select("Request", [*EXAMPLES, OWN, RECORDED], settings.request, width=300)
+        size = controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
+    requests = pool(name, size)
+    with drawing:
+        if not requests:
+            st.text("You have no run yet: go to Step through, press Prefill and a few times Next token.")
+            return
+        is_measured = name in (OWN, RECORDED)
+        live_chart(
+            lambda: timeline(requests, is_measured=is_measured),
+            version=(requests, is_measured),
+            key=f"{key}-chart",
+            title="What the client saw",
+            caption=_caption(name, size),
+            alt="When the request was sent, when its first token and every later event arrived.",
+            table=lambda: _events(requests),
+        )
+    read = readings(requests)
+    with st.container(key=f"{key}-words"):
+        st.text(difference(requests, read))
+    written, odd = rows(read)
+    with st.container(border=True, key=f"card-{key}-table"):
+        data_table(
+            Table(["", *read], written),
+            key=f"{key}-table",
+            title="What each tool prints",
+            caption="Means, computed by each tool's own definition. Bold: not what most of them print.",
+            marked=odd,
+        )
+
+
+def pool(name: str, tokens_per_chunk: int) -> tuple[Request, ...]:
+    """The requests of this name; empty if the learner has no run yet."""
+    if name in EXAMPLES:
+        chosen = EXAMPLES[name]
+        return tuple(in_chunks(one, tokens_per_chunk) if max(one.tokens_per_event) == 1 else one for one in chosen)
+    run = state.live_run() if name == OWN else None
+    if name == OWN and (run is None or not run.trace.steps):
+        return ()
+    return (of_trace(run.trace if run else state.recorded("lighthouse"), tokens_per_chunk),)
+
+
+def difference(requests: Sequence[Request], read: dict[str, Reading]) -> str:
+    """Where the readings part, in one sentence each, with this request's numbers."""
+    words = []
+    bench, perf, guide = read["vLLM bench"], read["AIPerf"], read["guidellm"]
+    if guide.tpot_s is not None:
+        words.append(f"guidellm's TPOT is {seconds(guide.tpot_s)} because TTFT is in it.")
+    if bench.itl_s and perf.itl_s and len(requests) > 1:
+        words.append(
+            f"A mean over requests is {seconds(perf.itl_s)} (AIPerf's ITL), a mean over tokens "
+            f"{seconds(guide.itl_s or 0)} (guidellm's ITL): long answers weigh more in the second. Both are right."
+        )
+    elif bench.itl_s and bench.tpot_s and bench.itl_s > 1.001 * bench.tpot_s:
+        words.append(
+            f"vLLM's ITL is {seconds(bench.itl_s)} against a TPOT of {seconds(bench.tpot_s)} because it is the gap "
+            "between events, and an event holds several tokens."
+        )
+    words.append(_folklore(requests[0]) if len(requests) == 1 and itl_s(requests[0]) else "")
+    return " ".join(filter(None, words))
+
+
+def _folklore(request: Request) -> str:
+    """TTFT + TPOT x N is a token too long."""
+    tpot = tpot_s(request)
+    if tpot is None:
+        return ""
+    wrong = ttft_s(request) + tpot * request.num_output_tokens
+    return (
+        f"TTFT + TPOT × N would give {wrong * 1e3:,.0f} ms, one token more than the {e2e_s(request) * 1e3:,.0f} ms "
+        "it took: the first token is in TTFT already."
+    )
+
+
+def _caption(name: str, tokens_per_chunk: int) -> str:
+    if name not in (OWN, RECORDED):
+        return "A worked example: round numbers, no measurement."
+    chunks = "" if tokens_per_chunk == 1 else f" Sent {tokens_per_chunk} tokens at a time: simulated."
+    return f"Measured passes; your pauses between steps are left out.{chunks}"
+
+
+def _events(requests: Sequence[Request]) -> Table:
+    return Table(
+        ["request", "event", "after", "tokens"],
+        [
+            [str(number), str(place), seconds(time_s - request.sent_s), str(tokens)]
+            for number, request in enumerate(requests, 1)
+            for place, (time_s, tokens) in enumerate(
+                zip(request.event_times_s, request.tokens_per_event, strict=True), 1
+            )
+        ],
+    )
