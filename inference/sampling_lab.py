@@ -136,7 +136,7 @@ class Draws:
     bins: tuple[Drawn, ...]
     """Most expected first; the tokens put together last."""
     test: ChiSquare | None
-    """None where nearly everything is one token: there is nothing to test."""
+    """None without two bins expected often enough: nearly all is one token, or no token is likely."""
 
 
 def prompt_job(prompt: str, *, chat_template: bool = False) -> Job[NextToken]:

@@ -86,7 +86,7 @@ def verdict_card(view: Draws | None) -> Card:
     if view.test is None:
         return Card(
             kicker="Chi-square test",
-            note="Nearly every draw is expected to be one token: there is nothing to test.",
+            note="It needs two bins that are expected five times or more each; here there are none to compare.",
             height=_HEIGHT,
         )
     test = view.test
