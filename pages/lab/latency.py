@@ -1,6 +1,9 @@
 """The latency lab: what TTFT and ITL are made of, measured, and what load does to them."""
 
+from pages.ui.experiments.diagnosis import diagnosis
+from pages.ui.experiments.goodput import goodput_limits
 from pages.ui.experiments.load import load
+from pages.ui.experiments.readings import four_readings
 from pages.ui.experiments.ttft_itl import PREDICTION, outcome, ttft_itl
 from pages.ui.experiments.waterfall import waterfall
 from pages.ui.lab import lab
@@ -11,7 +14,14 @@ lab(
     minutes=12,
     prediction=PREDICTION,
     outcome=outcome(),
-    views={"Prompt and context": ttft_itl, "Waterfall": waterfall, "Load": load},
+    views={
+        "Prompt and context": ttft_itl,
+        "Waterfall": waterfall,
+        "Load": load,
+        "Four readings": four_readings,
+        "Goodput": goodput_limits,
+        "Diagnosis": diagnosis,
+    },
     key="latency-lab",
     how="Measure prefill to see.",
 )

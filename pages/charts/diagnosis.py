@@ -1,0 +1,58 @@
+"""What one request left behind: the server's passes and the arrivals at the client. No cause is named."""
+
+from itertools import accumulate
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.diagnosis import Case
+from pages.charts.palette import DECODE, ESTIMATE, INK, PREFILL, figure
+from pages.charts.units import seconds
+
+HEIGHT = 230
+_SERVER, _CLIENT = 1.0, 0.0
+
+
+def evidence(case: Case) -> go.Figure:
+    """Two lines on one clock. Above, the server: waiting grey, passes in their phase's colour. Below, arrivals."""
+    chart = figure(height=HEIGHT, x="ms after the request was sent; passes measured, arrivals simulated", y="")
+    ends = np.array(list(accumulate(one.total_s for one in case.passes)))
+    passes = np.array([one.forward_s for one in case.passes])
+    others = np.array([one.queue_s + one.rebuild_s for one in case.passes])
+    for start, length, colour, name in (
+        (ends - passes - others, others, ESTIMATE, "no pass of this request"),
+        (ends - passes, passes, np.array([PREFILL] + [DECODE] * (len(passes) - 1)), "pass"),
+    ):
+        chart.add_bar(
+            base=start * 1e3,
+            x=length * 1e3,
+            y=np.full(len(length), _SERVER),
+            orientation="h",
+            width=0.36,
+            marker={"color": colour, "line": {"width": 0}},
+            customdata=np.array([seconds(one) for one in length]),
+            hovertemplate=f"{name}: %{{customdata}}<extra></extra>",
+            name=name,
+        )
+    tokens = np.array(case.client.tokens_per_event)
+    chart.add_scatter(
+        x=np.array(case.client.event_times_s) * 1e3,
+        y=np.full(len(tokens), _CLIENT),
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 24, "line": {"color": INK, "width": 2}},
+        customdata=tokens,
+        hovertemplate="%{x:,.0f} ms: %{customdata} token(s) arrive<extra></extra>",
+        name="arrival",
+    )
+    for row, words in (
+        (_SERVER, "Server: passes; grey: waiting or other work"),
+        (_CLIENT, "Client: events arrive"),
+    ):
+        chart.add_annotation(
+            x=0, y=row + 0.38, text=words, showarrow=False, xanchor="left", font={"color": INK, "size": 12}
+        )
+    last = max(float(ends[-1]), case.client.event_times_s[-1])
+    chart.update_xaxes(range=[0, last * 1.02e3])
+    chart.update_yaxes(range=[-0.4, 1.6], showticklabels=False, showgrid=False)
+    chart.update_layout(margin={"l": 12, "r": 12, "t": 4, "b": 40}, barmode="overlay")
+    return chart
