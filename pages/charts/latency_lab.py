@@ -39,8 +39,8 @@ def _name_terms(chart: go.Figure, terms: Terms) -> None:
         return
     for text, (at, value_s), xanchor in (
         ("floor", (terms[-1][0], terms[-1][1].floor_s), "right"),
-        ("linear: matrices", (terms[2][0], terms[2][1].linear_s), "left"),
-        ("quadratic: attention", (terms[-4][0], terms[-4][1].quadratic_s), "left"),
+        ("linear: matrices", (terms[1][0], terms[1][1].linear_s), "left"),
+        ("quadratic: attention", (terms[-5][0], terms[-5][1].quadratic_s), "left"),
     ):
         chart.add_annotation(
             x=math.log10(at),

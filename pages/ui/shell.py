@@ -15,7 +15,7 @@ page = st.navigation(
             st.Page("../lab/kv_cache.py", title="KV cache", url_path="kv-cache"),
             st.Page("../lab/roofline.py", title="Roofline", url_path="roofline"),
             st.Page("../lab/latency.py", title="Latency", url_path="latency"),
-            st.Page("../lab/sampling.py", title="Sampling and structure", url_path="sampling"),
+            st.Page("../lab/sampling.py", title="Sampling", url_path="sampling"),
         ],
     }
 )

@@ -125,6 +125,12 @@ class LabPage:
         for key in CHARTS:
             self.page.wait_for_selector(f".st-key-{key} .tp-chart[data-drawn]", timeout=30_000)
 
+    def view(self, name: str) -> None:
+        """Choose one view of a lab and wait until it is drawn."""
+        self.page.locator("[data-testid=stButtonGroup]").get_by_text(name, exact=True).first.click()
+        self.wait_idle()
+        self.page.wait_for_timeout(400)  # its components mount after the script has ended
+
     def exported(self, label: str) -> str:
         self.press("Export")
         with self.page.expect_download() as download:

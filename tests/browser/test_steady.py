@@ -1,10 +1,10 @@
 """Nothing is replaced, nothing jumps, nobody is shut out: observers in the browser say so."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from tests.browser.lab_page import CHARTS, LabPage
+from tests.browser.steady import check
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 
@@ -63,37 +63,20 @@ def test_no_screen_scrolls_sideways_or_has_a_serious_accessibility_problem(
     server: str, browser: Browser, width: int, scheme: str
 ) -> None:
     lab = LabPage.open(browser, server, width=width, scheme=scheme)
-    _check(lab)
+    check(lab)
     lab.prefill("Once upon a time")
     lab.next(2)
     lab.wait_drawn()
-    _check(lab)
+    check(lab)
     lab.page.get_by_role("button", name="Latency per pass as a table").click()
     lab.wait_idle()
-    _check(lab)
+    check(lab)
     lab.go("/")
     lab.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
-    _check(lab)
+    check(lab)
     lab.close()
 
 
 def test_the_page_holds_still_while_it_loads(lab: LabPage) -> None:
     lab.page.wait_for_timeout(1500)
     assert lab.page.evaluate(_LOAD_SHIFT) < 0.01
-
-
-def _check(lab: LabPage) -> None:
-    streamlits_own = {"exclude": [["[data-testid=stSidebarNav]"]]}  # its lists of pages hold headings
-    found = Axe().run(lab.page, context=streamlits_own).response["violations"]
-    serious = {
-        rule["id"]: [node["html"][:200] for node in rule["nodes"]]
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    }
-    assert not serious, serious
-    overflow = lab.page.evaluate(
-        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
-    )
-    assert overflow <= 0
-    unnamed = lab.page.evaluate("() => [...document.querySelectorAll('.tp-plot')].filter(p => !p.ariaLabel).length")
-    assert unnamed == 0

@@ -1,0 +1,80 @@
+"""The measuring labs in a real browser: every view is in order, and a sweep is real."""
+
+import csv
+import io
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.lab_page import LabPage
+from tests.browser.steady import check
+
+pytestmark = [pytest.mark.browser, pytest.mark.real_model]
+LABS = {
+    "/kv-cache": ("With and without", "Same answer", "Formula", "Map", "Growth", "Score matrix", "Blocks"),
+    "/roofline": ("Measured", "Operators", "Modules"),
+    "/latency": ("Prompt and context", "Waterfall", "Load", "Four readings", "Goodput", "Diagnosis"),
+    "/sampling": ("Stages", "Order", "Draws", "Structure"),
+}
+
+
+@pytest.mark.parametrize("path", LABS)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_every_view_fits_and_has_no_serious_accessibility_problem(
+    server: str, browser: Browser, path: str, width: int, scheme: str
+) -> None:
+    lab = LabPage.open(browser, server, path, width=width, scheme=scheme)
+    for view in LABS[path]:
+        lab.view(view)
+        check(lab)
+    lab.close()
+
+
+def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(lab: LabPage) -> None:
+    lab.go("/latency")
+    lab.page.get_by_text("ITL by context length", exact=True).click()
+    lab.wait_idle()
+    lab.press("Measure")
+    expect(lab.button("Cancel")).to_be_enabled()
+    expect(lab.page.get_by_text(re.compile(r"^decode at \d+ tokens?.* · [\d.]+ %")).first).to_be_visible()
+    lab.page.get_by_role("link", name="Roofline").click()
+    lab.wait_idle()
+    lab.page.get_by_role("link", name="Latency").click()
+    lab.expect_text(re.compile(r"^Measured \d{4}-\d\d-\d\d on this machine"), timeout_s=180)
+    lab.page.wait_for_selector(".st-key-ttft-itl-itl .tp-chart[data-drawn]")
+    shown = lab.page.evaluate(_MEDIANS)
+    with lab.page.expect_download() as download:
+        lab.press("Export")
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    medians = {int(row["context_len"]): float(row["median_s"]) * 1e3 for row in rows}
+    assert shown == pytest.approx(list(medians.values()))
+    assert len(medians) >= 4
+    lab.expect_text(re.compile("the median error is"))
+
+
+def test_cancel_keeps_what_is_done_and_another_learner_steps_meanwhile(lab: LabPage, other_lab: LabPage) -> None:
+    lab.go("/roofline")
+    lab.press("Measure")
+    other_lab.prefill("The sky is blue because")
+    other_lab.next(2)
+    lab.page.wait_for_timeout(2_000)
+    lab.press("Cancel")
+    lab.expect_text(re.compile("^Cancelled: what was measured is kept"))
+    points = lab.page.evaluate("document.querySelector('.st-key-roofline-chart .tp-plot')?.data.length ?? 0")
+    assert points > 0
+
+
+def test_a_prediction_is_kept_through_a_reload(lab: LabPage) -> None:
+    lab.go("/latency")
+    lab.page.get_by_text("1.8 to 2.2 times", exact=True).click()
+    lab.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
+    lab.page.reload()
+    lab.wait_idle()
+    lab.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
+
+
+_MEDIANS = """() => {
+  const plot = document.querySelector(".st-key-ttft-itl-itl .tp-plot")
+  return plot.calcdata.find(([point]) => point.trace.name === "decode, measured").map((point) => point.y)
+}"""
