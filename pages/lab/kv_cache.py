@@ -1,9 +1,12 @@
 """The KV cache lab: what the cache saves, what it costs, and what is in it."""
 
 from pages.ui.experiments.agreement import agreement
+from pages.ui.experiments.blocks import paged_blocks
 from pages.ui.experiments.cache_norms import cache_norms
+from pages.ui.experiments.growth import cache_growth
 from pages.ui.experiments.kv_formulas import kv_formulas
 from pages.ui.experiments.recompute import PREDICTION, outcome, with_and_without
+from pages.ui.experiments.scores import score_matrix
 from pages.ui.lab import lab
 
 lab(
@@ -17,6 +20,9 @@ lab(
         "Same answer": agreement,
         "Formula": kv_formulas,
         "Map": cache_norms,
+        "Growth": cache_growth,
+        "Score matrix": score_matrix,
+        "Blocks": paged_blocks,
     },
     key="kv-lab",
     how="Measure with and without to see.",

@@ -1,0 +1,142 @@
+"""KV caches in blocks: one strip a conversation, with what is filled, shared, empty, and reserved without need."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.paged import Layout, Paged
+from pages.charts.palette import CARD, CLEAR, DECODE, ESTIMATE, INK, PREFILL, figure
+
+_ROW = 46  # pixels a conversation
+_AROUND = 64  # pixels: the axis and its title
+_HALF = 0.3  # of a strip's height
+_MOST_NUMBERED, _MOST_DIVIDED = 16, 120  # blocks side by side that still have room for a number, for an edge
+_OUTLINE = {"color": INK, "width": 1.2}
+_DASHES = {"color": ESTIMATE, "width": 1.2, "dash": "5px,4px"}
+
+
+def blocks_height(num_conversations: int) -> int:
+    return _AROUND + _ROW * max(1, num_conversations)
+
+
+def blocks(found: Layout) -> go.Figure:
+    """Solid: tokens held. Outlined: slots of blocks. Dashed: the rest of a contiguous reservation."""
+    rows = found.rows
+    chart = figure(height=blocks_height(len(rows)), x="tokens", y="", is_empty=not rows)
+    if not rows:
+        return chart
+    for name, colour, is_example in (
+        ("written by prefill", PREFILL, False),
+        ("written by decode", DECODE, False),
+        ("example", ESTIMATE, True),
+    ):
+        _filled(chart, found, name, colour, is_example=is_example)
+    widest = max(max(row.conversation.reserved_tokens, len(row.table) * found.block_size) for row in rows)
+    for place, row in enumerate(rows):
+        end, size = len(row.table) * found.block_size, found.block_size
+        _outline(chart, place, (end, row.conversation.reserved_tokens), _DASHES)
+        _outline(chart, place, (0, row.num_shared * size), _OUTLINE)
+        _outline(chart, place, (row.conversation.cached_tokens, end), _OUTLINE)
+    if widest <= _MOST_DIVIDED * found.block_size:
+        _edges(chart, found)
+    if widest <= _MOST_NUMBERED * found.block_size:
+        _numbers(chart, found)
+    chart.update_layout(margin={"l": 84, "r": 8, "t": 4, "b": 40}, barmode="overlay")
+    chart.update_yaxes(
+        range=[len(rows) - 0.5, -0.5],
+        showgrid=False,
+        tickmode="array",
+        tickvals=list(range(len(rows))),
+        ticktext=[row.conversation.name for row in rows],
+        tickfont={"size": 13, "color": INK},
+    )
+    chart.update_xaxes(range=[0, widest * 1.01], showgrid=False)
+    return chart
+
+
+def _filled(chart: go.Figure, found: Layout, name: str, colour: str, *, is_example: bool) -> None:
+    """The tokens a conversation holds in blocks of its own."""
+    rows = [(place, row) for place, row in enumerate(found.rows) if row.conversation.is_example == is_example]
+    spans = [_span(row, found.block_size, name) for _, row in rows]
+    chart.add_bar(
+        y=[place for place, _ in rows],
+        base=[start for start, _ in spans],
+        x=[stop - start for start, stop in spans],
+        orientation="h",
+        width=2 * _HALF,
+        marker={"color": colour, "line": {"width": 0}},
+        name=name,
+        hovertext=[_hover(row) for _, row in rows],
+        hoverinfo="text",
+    )
+
+
+def _span(row: Paged, block_size: int, name: str) -> tuple[int, int]:
+    one, shared = row.conversation, row.num_shared * block_size
+    if name == "written by prefill":
+        return shared, one.prompt_tokens
+    return (one.prompt_tokens if name == "written by decode" else shared), one.cached_tokens
+
+
+def _hover(row: Paged) -> str:
+    one = row.conversation
+    return (
+        f"{one.name}: {one.cached_tokens:,} tokens in {len(row.table):,} blocks"
+        f"<br>{row.num_shared:,} of them shared, {row.empty_tokens:,} slots of the last one empty"
+        f"<br>a contiguous reservation: {one.reserved_tokens:,} tokens"
+    )
+
+
+def _outline(chart: go.Figure, place: int, span: tuple[int, int], line: dict[str, object]) -> None:
+    if span[0] < span[1]:
+        chart.add_shape(
+            type="rect",
+            x0=span[0],
+            x1=span[1],
+            y0=place - _HALF,
+            y1=place + _HALF,
+            line=line,
+            fillcolor=CLEAR,
+        )
+
+
+def _edges(chart: go.Figure, found: Layout) -> None:
+    """Where one block ends and the next begins: a trace for shared and one for own blocks, broken by gaps."""
+    for is_shared, line in ((True, _OUTLINE), (False, {"color": CARD, "width": 2})):
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for place, number in _places(found):
+            if number and (number < found.rows[place].num_shared) == is_shared:
+                x += [number * found.block_size] * 2 + [None]
+                y += [place - _HALF, place + _HALF, None]
+        chart.add_scatter(x=x, y=y, mode="lines", line=line, name="edges", hoverinfo="skip")
+
+
+def _numbers(chart: go.Figure, found: Layout) -> None:
+    """The physical block under every piece of a strip: the block table, read from left to right."""
+    places = list(_places(found))
+    middles = [(number + 0.5) * found.block_size for _, number in places]
+    rows = [found.rows[place] for place, _ in places]
+    chart.add_scatter(
+        x=np.array(middles),
+        y=np.array([place for place, _ in places]),
+        mode="text",
+        text=[str(row.table[number]) for row, (_, number) in zip(rows, places, strict=True)],
+        textfont={
+            "size": 13,
+            "color": [
+                CARD if row.num_shared * found.block_size < middle < row.conversation.cached_tokens else INK
+                for row, middle in zip(rows, middles, strict=True)
+            ],
+        },
+        name="physical block",
+        hoverinfo="skip",
+    )
+
+
+def _places(found: Layout) -> Iterator[tuple[int, int]]:
+    """Each strip with the numbers of its blocks, counted along it."""
+    for place, row in enumerate(found.rows):
+        for number in range(len(row.table)):
+            yield place, number
