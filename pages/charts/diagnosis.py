@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.diagnosis import Case
-from pages.charts.palette import DECODE, ESTIMATE, INK, PREFILL, figure
+from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure
 from pages.charts.units import seconds
 
 HEIGHT = 230
@@ -29,7 +29,7 @@ def evidence(case: Case) -> go.Figure:
             y=np.full(len(length), _SERVER),
             orientation="h",
             width=0.36,
-            marker={"color": colour, "line": {"width": 0}},
+            marker={"color": colour, "line": {"color": CARD, "width": 1}},
             customdata=np.array([seconds(one) for one in length]),
             hovertemplate=f"{name}: %{{customdata}}<extra></extra>",
             name=name,

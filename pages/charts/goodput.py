@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.metrics import Request, tpot_s, ttft_s
-from pages.charts.palette import DASHED, DECODE, ESTIMATE, INK, figure
+from pages.charts.palette import DASHED, ESTIMATE, INK, figure
 
 HEIGHT = 340
 
@@ -23,7 +23,7 @@ def limits_chart(
     first = np.array([ttft_s(one) * 1e3 for one in requests])
     pace = np.array([(tpot_s(one) or 0) * 1e3 for one in requests])
     kept = np.array(good)
-    for is_good, name, symbol, colour in ((True, "good", "circle", DECODE), (False, "missed", "x-thin", ESTIMATE)):
+    for is_good, name, symbol, colour in ((True, "good", "circle", INK), (False, "missed", "x-thin", ESTIMATE)):
         here = kept == is_good
         chart.add_scatter(
             x=first[here],

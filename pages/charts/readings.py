@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.metrics import Reading, Request, e2e_s, ttft_s
-from pages.charts.palette import CARD, DECODE, INK, PREFILL, figure
+from pages.charts.palette import DECODE, INK, PREFILL, figure
 from pages.charts.units import seconds
 
 ROW_HEIGHT = 62
@@ -14,7 +14,7 @@ METRICS = (
     ("TTFT", "ttft_s"),
     ("TPOT", "tpot_s"),
     ("ITL", "itl_s"),
-    ("Gap between chunks", "gap_s"),
+    ("Chunk gap", "gap_s"),
     ("E2E", "e2e_s"),
 )
 _APART = 1e-3  # two readings of one number differ by rounding alone below this share
@@ -34,9 +34,6 @@ def timeline(requests: Sequence[Request], *, is_measured: bool) -> go.Figure:
             orientation="h",
             width=0.34,
             marker={"color": PREFILL},
-            text=f"TTFT {seconds(ttft_s(request))}",
-            textposition="inside",
-            textfont={"color": CARD, "size": 12},
             hovertemplate=f"sent, first token after {seconds(ttft_s(request))}<extra></extra>",
             name="first token",
         )
@@ -52,7 +49,8 @@ def timeline(requests: Sequence[Request], *, is_measured: bool) -> go.Figure:
         chart.add_annotation(
             x=0,
             y=row + 0.42,
-            text=f"{request.num_output_tokens} tokens in {len(at)} events, E2E {seconds(e2e_s(request))}",
+            text=f"TTFT {seconds(ttft_s(request))}, {request.num_output_tokens} tokens in {len(at)} events, "
+            f"E2E {seconds(e2e_s(request))}",
             showarrow=False,
             xanchor="left",
             font={"color": INK, "size": 12},
@@ -71,7 +69,7 @@ def rows(read: dict[str, Reading]) -> tuple[list[list[str]], tuple[tuple[int, in
         values: list[float | None] = [getattr(one, attribute) for one in read.values()]
         there = [value for value in values if value is not None]
         usual = max(there, key=lambda value: sum(_is_same(value, other) for other in there), default=None)
-        written.append([name, *("no such name" if value is None else seconds(value) for value in values)])
+        written.append([name, *("–" if value is None else seconds(value) for value in values)])
         odd += [
             (line, column)
             for column, value in enumerate(values, 1)

@@ -26,7 +26,7 @@ def test_the_readings_of_b_are_written_and_the_odd_ones_marked(lab_page: AppTest
     assert table["columns"][1:] == ["vLLM bench", "AIPerf", "GenAI-Perf", "guidellm"]
     written = {line[0]: line[1:] for line in table["rows"]}
     assert written["ITL"] == ["40.0 ms", "20.0 ms", "20.0 ms", "20.0 ms"]
-    assert written["TPOT"] == ["20.0 ms", "no such name", "no such name", "24.8 ms"]
+    assert written["TPOT"] == ["20.0 ms", "–", "–", "24.8 ms"]
     assert [2, 1] in table["marked"]  # vLLM's ITL
     assert [0, 1] not in table["marked"]
     assert "guidellm's TPOT is 24.8 ms because TTFT is in it" in texts(lab_page)
@@ -34,6 +34,7 @@ def test_the_readings_of_b_are_written_and_the_odd_ones_marked(lab_page: AppTest
 
 
 def test_a_in_chunks_of_two_reads_as_b(lab_page: AppTest) -> None:
+    assert "readings-tokens-per-chunk" not in [one.key for one in lab_page.button_group]  # B has its chunks
     before = component(lab_page, "readings-table")["rows"]
     lab_page.selectbox("readings-request").set_value("Example A: a token at a time").run()
     assert component(lab_page, "readings-table")["rows"] != before

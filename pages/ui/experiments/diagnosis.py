@@ -95,6 +95,10 @@ def _number(cause: Cause, value: float) -> str:
     return percent(value) if cause.limit < 1 else significant(value, 2)
 
 
+def _time(value_s: float) -> str:
+    return seconds(value_s) if value_s else "none"
+
+
 def facts(case: Case) -> Table:
     """Numbers a server's and a client's logs would hold, the same rows for every case."""
     first = case.passes[0]
@@ -103,16 +107,16 @@ def facts(case: Case) -> Table:
         ["", ""],
         [
             ["Tokens in the prompt", f"{case.num_prompt_tokens:,}"],
-            ["of them in an earlier request too, from its beginning", f"{case.num_shared_tokens:,}"],
+            ["Of them the same as an earlier request's", f"{case.num_shared_tokens:,}"],
             ["Tokens fed in the first pass", f"{first.num_query_tokens:,}"],
             ["First pass", seconds(first.forward_s)],
             ["The same pass, warm and alone", seconds(case.usual_prefill_s)],
             ["Decode pass, median", seconds(case.decode_s)],
             ["Decode pass at a short context, alone", seconds(case.usual_decode_s)],
             ["Weights read in a pass", scaled(case.weight_bytes, "B")],
-            ["Wait for the worker before the first pass", seconds(first.queue_s)],
-            ["Longest wait for it later", seconds(max(one.queue_s for one in case.passes[1:]))],
-            ["Longest work for this request between passes", seconds(max(one.rebuild_s for one in case.passes))],
+            ["Wait for the worker before the first pass", _time(first.queue_s)],
+            ["Longest wait for it later", _time(max(one.queue_s for one in case.passes[1:]))],
+            ["Longest work for this request between passes", _time(max(one.rebuild_s for one in case.passes))],
             ["Server had the last token after", seconds(case.server_s)],
             ["Client had it after", seconds(case.client.event_times_s[-1])],
             ["Tokens in an event, after the first", significant(per_event, 2).removesuffix(".0")],
@@ -128,7 +132,7 @@ def _passes(case: Case) -> Table:
                 str(place),
                 f"{one.num_query_tokens:,}",
                 f"{one.context_len:,}",
-                seconds(one.queue_s + one.rebuild_s),
+                _time(one.queue_s + one.rebuild_s),
                 seconds(one.forward_s),
             ]
             for place, one in enumerate(case.passes)

@@ -46,8 +46,8 @@ def goodput_limits(settings: GoodputSettings = _DEFAULT, *, key: str = "goodput"
             lambda: limits_chart(requests, good, ttft_limit_s=first, tpot_limit_s=pace),
             version=(load, first, pace, whole),
             key=f"{key}-chart",
-            title=f"{NUM_REQUESTS} requests under two limits",
-            caption="Simulated queue, measured passes of a recorded run. Dots keep all limits, crosses do not.",
+            title=f"{NUM_REQUESTS} requests under three limits",
+            caption="Simulated queue, measured passes of a recorded run. Dots keep all limits; crosses do not.",
             alt="Each request's TTFT against its TPOT, with the two limits as lines.",
             table=lambda: _table(requests, good),
         )

@@ -36,7 +36,8 @@ def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
     drawing = st.container(border=True, key=f"card-{key}-chart")
     with row(key):
         name = controls.select("Request", [*EXAMPLES, OWN, RECORDED], settings.request, width=300)
-        size = controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
+        comes_in_chunks = any(max(one.tokens_per_event) > 1 for one in EXAMPLES.get(name, ()))
+        size = 1 if comes_in_chunks else controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
     requests = pool(name, size)
     with drawing:
         if not requests:
@@ -61,7 +62,7 @@ def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
             Table(["", *read], written),
             key=f"{key}-table",
             title="What each tool prints",
-            caption="Means, computed by each tool's own definition. Bold: not what most of them print.",
+            caption="Means, by each tool's own definition. Bold: not what most print. –: it has no such number.",
             marked=odd,
         )
 
