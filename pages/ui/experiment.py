@@ -88,7 +88,7 @@ def _words(job: Job[T], found: Experiment[T] | None) -> str:
     if lab.experiments is None:
         return lab.status.sentence
     if found is None:
-        return "Not measured on this machine yet."
+        return "Not measured on this machine yet." if job.is_kept else ""
     if found.state == "failed":
         return found.problem[:1].upper() + found.problem[1:]
     if found.state == "cancelled":
