@@ -116,12 +116,12 @@ CAUSES: dict[str, Cause] = {
         "More replicas, chunked prefill for the long prompt in front, or prefill on a machine of its own.",
     ),
     "cold start": Cause(
-        "A cold start: nothing had run before",
+        "A cold start: the model was not loaded and warm yet",
         lambda case: case.passes[0].forward_s / case.usual_prefill_s,
         2.5,
         "the first pass took {} times what the same pass takes warm",
         "the first pass against the same pass warm",
-        "A warm-up pass before the first request is let in.",
+        "Keep one replica loaded; load and warm up another before the first request is let in.",
     ),
     "prefix miss": Cause(
         "A prefix-cache miss: known tokens were computed again",

@@ -135,7 +135,7 @@ class Recorder:
     def queue(self) -> Case:
         mine = _Sequence(self._engine)
         first = self._behind_a_neighbour(lambda queue_s: mine.feed(SHORT, queue_s), 2 * self._long)
-        words = f"A prompt of {2 * self._long} tokens came in just before it; one worker serves both."
+        words = f"A prompt of {2 * self._long:,} tokens came in just before it; one worker serves both."
         return self._case("queue", words, (first, *(mine.feed(1) for _ in range(NUM_TOKENS - 1))))
 
     def stalled(self) -> Case:

@@ -96,7 +96,7 @@ def _number(cause: Cause, value: float) -> str:
 
 
 def _time(value_s: float) -> str:
-    return seconds(value_s) if value_s else "none"
+    return seconds(value_s) if value_s else "0 ms"
 
 
 def facts(case: Case) -> Table:
@@ -109,7 +109,7 @@ def facts(case: Case) -> Table:
             ["Tokens in the prompt", f"{case.num_prompt_tokens:,}"],
             ["Of them the same as an earlier request's", f"{case.num_shared_tokens:,}"],
             ["Tokens fed in the first pass", f"{first.num_query_tokens:,}"],
-            ["First pass", seconds(first.forward_s)],
+            ["First pass, since the server took it up", seconds(first.forward_s)],
             ["The same pass, warm and alone", seconds(case.usual_prefill_s)],
             ["Decode pass, median", seconds(case.decode_s)],
             ["Decode pass at a short context, alone", seconds(case.usual_decode_s)],
