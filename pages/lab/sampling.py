@@ -3,6 +3,7 @@
 from pages.ui.experiments.chain import PREDICTION, chain, outcome
 from pages.ui.experiments.draws import draws
 from pages.ui.experiments.order import order
+from pages.ui.experiments.structure import structure
 from pages.ui.lab import lab
 
 lab(
@@ -15,6 +16,7 @@ lab(
         "Stages": lambda: chain(key="sampling"),
         "Order": lambda: order(key="sampling"),
         "Draws": lambda: draws(key="sampling"),
+        "Structure": structure,
     },
     key="sampling-lab",
     how="The answer is computed as soon as the model is ready.",

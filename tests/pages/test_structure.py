@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.structured_schemas import EXAMPLES
 from pages.ui.state import laboratory
-from tests.pages.labs import component, figure, texts
+from tests.pages.labs import choose, component, figure, texts
 
 
 def _alone() -> None:
@@ -166,6 +166,15 @@ def test_a_seed_draws_the_same_again_and_another_draws_otherwise(page: AppTest) 
         outputs.append(_output(_generate(page.run())))
     assert outputs[0] == outputs[1]
     assert len(set(outputs)) > 1
+
+
+def test_it_is_a_view_of_the_sampling_lab(app: AppTest) -> None:
+    app.run()
+    app.switch_page("../lab/sampling.py")
+    lab = choose(app.run(), "sampling-lab-view", "Structure")
+    assert not lab.exception
+    assert lab.button("structure-run-start").label in ("Generate", "Measure again")
+    assert lab.text_area("structure-person-constraint").value
 
 
 @pytest.mark.parametrize("script", [_fixed, _unmasked])

@@ -138,7 +138,7 @@ def _mass_chart(run: StructuredRun | None, shown: int, key: str) -> None:
         lambda: feasible_mass(run, shown),
         version=(run, shown),
         key=f"{key}-mass",
-        title="Feasible mass: what the model gave to the allowed tokens, before the mask",
+        title="Feasible mass: what the model itself gave to the allowed tokens",
         caption=influence(run) if run else "A diamond stands where the mask forbids the model's first choice.",
         alt="Share of the model's probability on allowed tokens, for every token of the output.",
         table=lambda: mass_table(run),
