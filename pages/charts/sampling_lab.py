@@ -32,7 +32,7 @@ def rank_curve(view: ChainView | None, shown: str) -> go.Figure:
 
 
 def order_curve(view: OrderView | None) -> go.Figure:
-    """What is drawn from in each order: temperature last wide and light, first thin and dark over it."""
+    """What is drawn from in each order: temperature last wide and faint, first thin over it."""
     chart = _rank_axes(view.first if view else None)
     if view is None:
         return chart
@@ -50,7 +50,7 @@ def order_curve(view: OrderView | None) -> go.Figure:
 
 
 def top_tokens(stage: StageView | None) -> go.Figure:
-    """The best tokens after a stage: the model's own probability wide and light, the stage's narrow and dark."""
+    """The best tokens after a stage: the model's own probability wide and faint, the stage's narrow."""
     chart = figure(height=TOP_HEIGHT, x="", y="", is_empty=stage is None)
     if stage is None:
         return chart

@@ -41,7 +41,7 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
                 version=(asked.version, view is None),
                 key=f"{key}-orders-chart",
                 title="What is drawn from in each order",
-                caption="thin and dark: temperature first; wide and light: temperature last",
+                caption="thin: temperature first; wide and faint: temperature last",
                 alt="Probability against rank, with temperature before the cuts and after them.",
                 table=lambda: sets_table(view),
             )

@@ -3,6 +3,8 @@
 from concurrent.futures import wait
 from dataclasses import dataclass, field
 
+import streamlit as st
+
 from inference.experiments import Job
 from inference.params import SamplingParams
 from inference.sampling_lab import NextToken, find_token, prompt_job, step_job
@@ -120,7 +122,8 @@ def _run_job(problems: list[str]) -> Job[NextToken] | None:
 
 
 def _bias(controls: Controls, settings: SamplerSettings, problems: list[str]) -> dict[int, float] | None:
-    text = controls.text("Bias a token, by text or id", settings.biased_token, max_chars=60)
+    with st.container(width=_SLIDER):  # a typed prompt takes the rest of the line
+        text = controls.text("Bias a token, by text or id", settings.biased_token, max_chars=60)
     bias = controls.number("Logit bias", settings.bias, -100, 100, width=120)
     engine = state.laboratory().engine
     if not text or engine is None:
