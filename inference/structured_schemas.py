@@ -172,7 +172,6 @@ EXAMPLES: dict[str, Example] = {
   "additionalProperties": false
 }""",
         "What is the capital of France?",
-        "Valid and wrong: the schema has no room for Paris, so the mask forbids the right answer. It guarantees "
-        "the form and nothing else.",
+        "Valid and wrong: the schema has no room for Paris. A mask guarantees the form, never the answer.",
     ),
 }

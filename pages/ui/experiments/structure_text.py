@@ -4,22 +4,27 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import median
 
-from inference.structured import Option, StructuredRun, StructuredStep
+from inference.structured import Kind, Option, StructuredRun, StructuredStep
 from pages.charts.structured import share
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds
 from pages.ui.live_chart import Table
 
-COLUMNS = ["without the mask", "probability", "", "with the mask", "probability"]
+COLUMNS = ["without the mask", "probability", "mask", "with the mask", "probability"]
 FORBIDDEN = "forbidden"
+JUDGES: dict[Kind, str] = {
+    "JSON schema": "jsonschema",
+    "regular expression": "the module regex",
+    "choices": "a look at the list",
+}
 LEGEND = "Boxed: the mask forbade the model's first choice. Dotted: it left a single token."
 
 
 def verdict(run: StructuredRun) -> str:
     """Whether it is whole and valid, and who says so."""
-    judge = "jsonschema" if run.request.constraint.kind == "JSON schema" else "a second program"
+    judge = JUDGES[run.request.constraint.kind]
     opinion = {
-        True: f"valid, says {judge}, which had no part in the mask",
+        True: f"valid, says {judge}, independent of the mask",
         False: f"not valid, says {judge}",
         None: f"{judge} could not say in time whether it is valid",
     }[run.is_valid]
