@@ -1,11 +1,13 @@
 """How the cases are made, on the tiny model: each does what its cause does, whatever the times."""
 
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 
-from inference.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, Recorder, record
+from inference.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, SLOW_S, Recorder, record
 from inference.engine import Engine
+from inference.metrics import itl_s
 from inference.worker import Worker
 
 LONG, CONTEXT = 200, 400
@@ -47,6 +49,8 @@ def test_a_prefix_is_fed_again_by_a_miss_and_not_by_a_kept_chat(recorder: Record
 
 def test_the_client_alone_differs_when_it_is_slow_or_served_in_chunks(recorder: Recorder) -> None:
     slow, chunks = recorder.slow_client(), recorder.chunks()
-    assert slow.client.event_times_s[-1] > 2 * slow.server_s
+    pace_s = SLOW_S * median(one.forward_s for one in slow.passes)
+    assert all(gap_s >= 0.999 * pace_s for gap_s in itl_s(slow.client))
+    assert slow.client.event_times_s[0] == pytest.approx(slow.passes[0].total_s)
     assert chunks.client.tokens_per_event == (1, *(CHUNK,) * 3)
     assert chunks.client.event_times_s[-1] == pytest.approx(chunks.server_s)
