@@ -10,20 +10,17 @@ from pages.charts.palette import CARD, CLEAR, DECODE, ESTIMATE, INK, PREFILL, fi
 
 _ROW = 46  # pixels a conversation
 _AROUND = 64  # pixels: the axis and its title
+_FEWEST = 3  # rows whose room is kept, so that a card does not shrink when the second learner arrives
 _HALF = 0.3  # of a strip's height
 _MOST_NUMBERED, _MOST_DIVIDED = 16, 120  # blocks side by side that still have room for a number, for an edge
 _OUTLINE = {"color": INK, "width": 1.2}
 _DASHES = {"color": ESTIMATE, "width": 1.2, "dash": "5px,4px"}
 
 
-def blocks_height(num_conversations: int) -> int:
-    return _AROUND + _ROW * max(1, num_conversations)
-
-
 def blocks(found: Layout) -> go.Figure:
     """Solid: tokens held. Outlined: slots of blocks. Dashed: the rest of a contiguous reservation."""
     rows = found.rows
-    chart = figure(height=blocks_height(len(rows)), x="tokens", y="", is_empty=not rows)
+    chart = figure(height=_AROUND + _ROW * max(_FEWEST, len(rows)), x="tokens", y="", is_empty=not rows)
     if not rows:
         return chart
     for name, colour, is_example in (

@@ -40,8 +40,7 @@ def cache_growth(
             hoverinfo="text",
         )
     middle = max(1, round(math.sqrt(low * context_len)))
-    whose = "1 conversation" if batch_size == 1 else f"{batch_size:,} conversations"
-    note(chart, middle, bytes_at(middle), f"KV cache of {whose}", is_left=False, is_above=False)
+    note(chart, middle, bytes_at(middle), f"KV cache, batch {batch_size:,}", is_left=False, is_above=False)
     matching = matching_context(spec, batch_size=batch_size)
     is_late = matching is None or matching > middle  # then the left is clear for labels, else the right
     levels = [(spec.weight_bytes, f"weights {scaled(spec.weight_bytes, 'B')}")]

@@ -1,5 +1,7 @@
 """Score matrices, if they were stored, against the KV cache of the same tokens, by arithmetic: all dashed."""
 
+import math
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -14,9 +16,9 @@ _SPAN = 1024  # the axis begins at this share of the tokens
 _POINTS = 24
 _CURVES = (
     ("scores, all heads and layers, if stored", "stored_bytes", ESTIMATE, 2.0),
-    ("KV cache, kept", "kv_bytes", INK, 2.5),
+    ("KV cache", "kv_bytes", INK, 2.5),
     ("one head's scores", "matrix_bytes", ESTIMATE, 2.0),
-    ("one head's row in decode", "row_bytes", ESTIMATE, 2.0),
+    ("one row, in decode", "row_bytes", ESTIMATE, 2.0),
 )
 
 
@@ -27,7 +29,8 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
     low = max(1, num_tokens // _SPAN)
     lengths = sorted({*np.geomspace(low, num_tokens, _POINTS).round().astype(int).tolist()})
     found = [Scores(spec, length, bits) for length in lengths]
-    late = Scores(spec, max(low, num_tokens // 7), bits)  # past the crossing, where the curves are apart
+    middle = Scores(spec, max(1, round(math.sqrt(low * num_tokens))), bits)
+    late = Scores(spec, max(low, num_tokens // 7), bits)  # past the crossing, where the upper two are apart
     for name, attribute, colour, width in _CURVES:
         sizes = [getattr(one, attribute) for one in found]
         chart.add_scatter(
@@ -43,7 +46,7 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
             hoverinfo="text",
         )
         is_top = attribute == "stored_bytes"
-        at = found[-1] if is_top else late
+        at = found[-1] if is_top else late if attribute == "kv_bytes" else middle
         note(chart, at.num_tokens, getattr(at, attribute), name, is_left=is_top, is_above=is_top, colour=colour)
     if low <= crossing <= num_tokens:
         _mark(chart, Scores(spec, crossing, bits))
@@ -53,14 +56,14 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
 
 
 def _mark(chart: go.Figure, at: Scores) -> None:
-    words = f"scores larger from {at.num_tokens:,} tokens on"
+    words = f"larger from {at.num_tokens:,} tokens"
     chart.add_scatter(
         x=np.array([at.num_tokens]),
         y=np.array([at.stored_bytes]),
         mode="markers",
         marker={"symbol": "diamond", "size": 11, "color": CARD, "line": {"color": INK, "width": 2}},
         name="crossing",
-        hovertext=[f"{words}, estimated"],
+        hovertext=[f"scores {words}, estimated"],
         hoverinfo="text",
     )
     note(chart, at.num_tokens, at.stored_bytes, words, is_left=True, is_above=True)

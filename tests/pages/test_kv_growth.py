@@ -86,11 +86,11 @@ def test_scores_grow_with_the_square_and_the_cache_with_the_length() -> None:
     growth = {name: one.y[-1] / one.y[0] for name, one in curves.items() if name != "crossing"}
     assert growth == {
         "scores, all heads and layers, if stored": 1024**2,
-        "KV cache, kept": 1024,
+        "KV cache": 1024,
         "one head's scores": 1024**2,
-        "one head's row in decode": 1024,
+        "one row, in decode": 1024,
     }
-    assert curves["KV cache, kept"].y[-1] == 2 * 1024**3
+    assert curves["KV cache"].y[-1] == 2 * 1024**3
     assert curves["crossing"].x[0] == 257
 
 

@@ -119,7 +119,7 @@ def numbers(spec: ModelSpec, batch_size: int, context_len: int, machine: Hardwar
         ),
         Figure("never" if matching is None else f"{matching:,.0f}", f"tokens{each} to match the weights"),
         Figure(f"{outweighing_batch(spec, context_len=context_len):,}", "smallest batch that outweighs them"),
-        Figure(f"{space.conversations:,}", "such conversations fit beside the weights"),
+        Figure(f"{space.conversations:,}", "conversations fit beside them"),
         Figure(_longest(space), "tokens fit in one conversation"),
     )
     return Card(figures=figures, sentence=" ".join(_words(spec, context_len, machine, space)), height=_HEIGHT)
