@@ -91,7 +91,10 @@ def _caption(live: tuple[Held, ...], num_shown: int) -> str:
     whose = f"{len(live)} live" if live else "no live run"
     if num_shown > len(live):
         whose += f", {num_shown - len(live)} made-up examples in grey"
-    return f"{whose}; solid: written by prefill, then decode; outlined: shared, or empty in a last block; dashed: reserved without blocks"
+    return (
+        f"{whose}; solid: written by prefill, then decode; outlined: shared, or empty in a last block; dashed: "
+        "reserved without blocks"
+    )
 
 
 def _table(found: Layout) -> Table:
