@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inference.next_token import NextToken
 from inference.params import SamplingParams
 from inference.sampling import Stage, draw, stages, step_rng
 from inference.sampling_lab import (
@@ -16,7 +17,6 @@ from inference.sampling_lab import (
     NUM_TOP,
     TOP_TEN,
     ChainView,
-    NextToken,
     OrderView,
     StageView,
     TokenShare,

@@ -1,20 +1,16 @@
-"""The sampling lab's figures: probability over ranks, the best tokens before and after, the two orders, draws."""
+"""The sampling lab's curves: probability over all ranks, after one stage, and in both orders."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.sampling_lab import MODEL, ChainView, Drawn, Draws, OrderView, StageView
-from pages.charts.palette import CODE_FONT, ESTIMATE, INK, figure, literal
-from pages.charts.tokens import visible
-from pages.charts.units import percent
+from inference.sampling_lab import MODEL, ChainView, OrderView, StageView
+from pages.charts.palette import ESTIMATE, INK, figure, literal
 
-CURVE_HEIGHT, TOP_HEIGHT, DRAWS_HEIGHT = 290, 300, 330
-_FAINT = 0.3  # opacity of what a wide, light mark stands for: the model's own
+CURVE_HEIGHT = 290
+_FAINT = 0.3  # opacity of the wide line
 _LOWEST = -9  # power of ten of the probability axis: one draw in a billion
-_MOST_BARS = 12
 _NARROW = 15  # ranks up to this leave no room for words on their left
 
 
@@ -47,98 +43,6 @@ def order_curve(view: OrderView | None) -> go.Figure:
         _name_end(chart, more[1], more[1].last, f"{more[0]}: {more[1].last.num_kept:,} kept")
         _name_end(chart, fewer[1], fewer[1].last, f"{fewer[0]}: {fewer[1].last.num_kept:,} kept", is_below=True)
     return chart
-
-
-def top_tokens(stage: StageView | None) -> go.Figure:
-    """The best tokens after a stage: the model's own probability wide and faint, the stage's narrow."""
-    chart = figure(height=TOP_HEIGHT, x="", y="", is_empty=stage is None)
-    if stage is None:
-        return chart
-    rows = stage.top
-    for values, width, opacity in (
-        ([row.model for row in rows], 0.78, _FAINT),
-        ([row.probability for row in rows], 0.3, 1.0),
-    ):
-        chart.add_bar(
-            y=np.arange(len(rows)),
-            x=np.array(values) * 100,
-            orientation="h",
-            width=width,
-            marker={"color": INK, "opacity": opacity},
-            hovertext=[
-                f"{literal(visible(row.raw))} (id {row.token_id}, rank {row.rank:,})<br>"
-                f"model {percent(row.model)}, {literal(stage.name)} {percent(row.probability)}"
-                for row in rows
-            ],
-            hoverinfo="text",
-        )
-    for place, row in enumerate(rows):
-        words = percent(row.model)
-        if stage.name != MODEL:
-            words += f" → {percent(row.probability)}" if row.is_kept else ", cut"
-        _end_words(chart, max(row.model, row.probability) * 100, place, words)
-    _token_axis(chart, [visible(row.raw) for row in rows])
-    largest = max(max(row.model, row.probability) for row in rows) * 100
-    chart.update_layout(barmode="overlay", margin={"l": 110, "r": 8, "t": 0, "b": 4})
-    chart.update_xaxes(range=[0, largest * 1.6], visible=False)
-    return chart
-
-
-def draw_counts(draws: Draws | None) -> go.Figure:
-    """Counts as bars; the expected count as a mark with two standard errors to either side."""
-    chart = figure(height=DRAWS_HEIGHT, x="times drawn, counted", y="", is_empty=draws is None)
-    if draws is None:
-        return chart
-    bins = shown_bins(draws)
-    place, expected = np.arange(len(bins)), np.array([one.expected for one in bins])
-    error = 2 * np.sqrt(expected * np.maximum(1 - expected / draws.num_draws, 0))
-    names = [bin_name(one) for one in bins]
-    chart.add_bar(
-        y=place,
-        x=np.array([one.count for one in bins]),
-        orientation="h",
-        marker={"color": INK, "opacity": 0.45},
-        name="counted",
-        hovertext=[
-            f"{literal(name)}: {one.count:,} drawn, {one.expected:,.1f} expected"
-            for name, one in zip(names, bins, strict=True)
-        ],
-        hoverinfo="text",
-    )
-    chart.add_scatter(
-        y=place,
-        x=expected,
-        mode="markers",
-        marker={"symbol": "line-ns", "size": 14, "line": {"color": INK, "width": 2}},
-        error_x={"type": "data", "array": error, "color": ESTIMATE, "thickness": 1.2, "width": 4},
-        name="expected",
-        hoverinfo="skip",
-    )
-    reach = max(max(one.count, mean + miss) for one, mean, miss in zip(bins, expected, error, strict=True))
-    for one, mean, miss, row in zip(bins, expected, error, place, strict=True):
-        _end_words(chart, max(one.count, mean + miss), int(row), f"{one.count:,} of {one.expected:,.1f}")
-    _token_axis(chart, names)
-    chart.update_layout(margin={"l": 110, "r": 8, "t": 0, "b": 40})
-    chart.update_xaxes(range=[0, reach * 1.45])
-    return chart
-
-
-def shown_bins(draws: Draws) -> list[Drawn]:
-    """As many as fit: the less expected ones together."""
-    if len(draws.bins) <= _MOST_BARS:
-        return list(draws.bins)
-    alone, rest = draws.bins[: _MOST_BARS - 1], draws.bins[_MOST_BARS - 1 :]
-    together = Drawn(
-        None,
-        sum(one.num_tokens for one in rest),
-        sum(one.count for one in rest),
-        sum(one.expected for one in rest),
-    )
-    return [*alone, together]
-
-
-def bin_name(one: Drawn) -> str:
-    return visible(one.raw) if one.raw is not None else f"{one.num_tokens:,} others"
 
 
 def _rank_axes(view: ChainView | None) -> go.Figure:
@@ -204,31 +108,3 @@ def _label(chart: go.Figure, x: float, y: float, words: str, *, yshift: int, is_
         yshift=0 if is_below else yshift,
         font={"size": 13, "color": INK},
     )
-
-
-def _end_words(chart: go.Figure, x: float, place: int, words: str) -> None:
-    chart.add_annotation(
-        x=x,
-        y=place,
-        text=words,
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": ESTIMATE},
-    )
-
-
-def _token_axis(chart: go.Figure, names: Sequence[str]) -> None:
-    chart.update_yaxes(
-        range=[len(names) - 0.4, -0.6],
-        showgrid=False,
-        showticklabels=True,
-        tickmode="array",
-        tickvals=np.arange(len(names)),
-        ticktext=[literal(_short(name)) for name in names],
-        tickfont={"family": CODE_FONT, "size": 12, "color": INK},
-    )
-
-
-def _short(text: str, limit: int = 13) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

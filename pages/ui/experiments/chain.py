@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.next_token import NextToken, prompt_job
 from inference.params import SamplingParams
-from inference.sampling_lab import MODEL, TOP_TEN, ChainView, NextToken, StageView, prompt_job
-from pages.charts.sampling_lab import rank_curve, top_tokens
+from inference.sampling_lab import MODEL, TOP_TEN, ChainView, StageView
+from pages.charts.sampling_bars import top_tokens
+from pages.charts.sampling_lab import rank_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
 from pages.ui import state

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.next_token import NextToken
 from inference.params import SamplingParams
-from inference.sampling_lab import Draws, NextToken
-from pages.charts.sampling_lab import bin_name, draw_counts
+from inference.sampling_lab import Draws
+from pages.charts.sampling_bars import bin_name, draw_counts
 from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.card import Card, Figure, card

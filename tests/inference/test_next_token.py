@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.limits import Limits
-from inference.sampling_lab import find_token, prompt_job, step_job
+from inference.next_token import find_token, prompt_job, step_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 
