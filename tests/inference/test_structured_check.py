@@ -1,12 +1,11 @@
 """The second opinion on an output: right where it is quick, silent where it would take for ever."""
 
 import json
-import time
 
 import pytest
 
 from inference.structured import Constraint, Kind
-from inference.structured_check import DEADLINE_S, is_valid
+from inference.structured_check import is_valid
 
 OBJECT = json.dumps(
     {
@@ -60,6 +59,4 @@ def _doubling(depth: int) -> str:
     ],
 )
 def test_what_would_take_for_ever_or_cannot_be_read_gets_no_verdict(kind: Kind, source: str, text: str) -> None:
-    start = time.monotonic()
-    assert is_valid(Constraint(kind, source), text) is None
-    assert time.monotonic() - start < DEADLINE_S + 2
+    assert is_valid(Constraint(kind, source), text) is None  # without a deadline the first would take centuries
