@@ -43,11 +43,15 @@ def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(lab: L
     lab.page.get_by_role("link", name="Latency").click()
     lab.expect_text(re.compile(r"^Measured \d{4}-\d\d-\d\d on this machine"), timeout_s=180)
     lab.page.wait_for_selector(".st-key-ttft-itl-itl .tp-chart[data-drawn]")
-    shown = lab.page.evaluate(_MEDIANS)
     with lab.page.expect_download() as download:
         lab.press("Export")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     medians = {int(row["context_len"]): float(row["median_s"]) * 1e3 for row in rows}
+    for _ in range(50):  # Plotly draws the last point a moment after the words have changed
+        shown = lab.page.evaluate(_MEDIANS)
+        if len(shown) == len(medians):
+            break
+        lab.page.wait_for_timeout(200)
     assert shown == pytest.approx(list(medians.values()))
     assert len(medians) >= 4
     lab.expect_text(re.compile("the median error is"))
