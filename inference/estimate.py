@@ -32,7 +32,8 @@ def estimate(
 ) -> Estimate:
     """One pass as `cost.forward_work` counts it, `context_len` being the cache's length after it.
 
-    Left out: norms, activation functions, rotary embedding. In a long prefill they are about a tenth.
+    Left out: norms, activation functions, rotary embedding. On a two-core CPU prefills of 16 to 512 tokens of
+    SmolLM2-135M took 1.4 to 1.6 times the estimate, which is the most it was seen to miss.
     """
     work = operator_work(spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)
     attention = work.pop("attention scores and values")
