@@ -2,7 +2,6 @@
 
 import datetime
 import logging
-import os
 import time
 from collections.abc import Callable, Generator
 from copy import deepcopy
@@ -15,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from inference import APP_VERSION
-from inference.cache_folder import cache_folder
+from inference.cache_folder import cache_folder, write_whole
 from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
 
@@ -48,17 +47,10 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
         attention_flops=attention,
     )
     try:
-        _remember(_path(engine), ceilings)
+        write_whole(_path(engine), _CEILINGS.dump_json(ceilings))
     except OSError as error:
         log.warning("The measured roofs cannot be kept (%s); they are measured again at the next start", error)
     return ceilings
-
-
-def _remember(path: Path, ceilings: Ceilings) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_bytes(_CEILINGS.dump_json(ceilings))
-    temporary.replace(path)
 
 
 def remembered(engine: Engine) -> Ceilings | None:

@@ -3,7 +3,6 @@
 import datetime
 import hashlib
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -12,7 +11,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from inference import APP_VERSION
-from inference.cache_folder import cache_folder
+from inference.cache_folder import cache_folder, write_whole
 from inference.engine import device_name
 
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ class Kept:
     def read(self, name: str, kind: type[T]) -> tuple[T, str] | None:
         """The result and its date; None if it was never measured or cannot be read any more."""
         try:
-            page = _adapter(kind).validate_json(self._path(name).read_bytes())
+            content = self._path(name).read_bytes()  # a page asks at every run: no schema for what is not there
+            page = _adapter(kind).validate_json(content)
         except (OSError, ValidationError):
             return None
         return (page.result, page.measured_on) if page.name == name else None
@@ -51,12 +51,8 @@ class Kept:
     def write(self, name: str, kind: type[T], result: T) -> str:
         """Keep a result, atomically; returns its date. A full disk costs the keeping, not the result."""
         page = _Page(name, self.today(), result)
-        path = self._path(name)
-        temporary = path.with_suffix(f".{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_adapter(kind).dump_json(page))
-            temporary.replace(path)
+            write_whole(self._path(name), _adapter(kind).dump_json(page))
         except OSError as error:
             log.warning("A measurement cannot be kept (%s); it is lost when the server stops", error)
         return page.measured_on
