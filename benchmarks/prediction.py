@@ -10,7 +10,6 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from inference.ceilings import measure
 from inference.engine import Engine
-from inference.estimate import estimate
 from inference.experiments import Job
 from inference.roofline import Ceilings
 from inference.sweep_jobs import batch_job, context_job, prompt_job
@@ -72,12 +71,4 @@ def _sweep(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
 
 def _error(engine: Engine, ceilings: Ceilings, point: Point) -> float:
     """|measured / estimated - 1|."""
-    setting = point.setting
-    expected = estimate(
-        engine.spec,
-        ceilings,
-        num_query_tokens=setting.num_query_tokens,
-        context_len=setting.context_len,
-        batch_size=setting.batch_size,
-    )
-    return abs(point.median_s / expected.total_s - 1)
+    return abs(point.median_s / point.setting.estimate(engine.spec, ceilings).total_s - 1)

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inference.cost import Work as PassWork
-from inference.cost import forward_work
-from inference.estimate import Estimate, estimate
 from inference.experiments import Job, Report, Work
 from inference.roofline import Ceilings, Floors, Regime, attainable, floors
 from inference.spec import ModelSpec
@@ -61,12 +59,7 @@ def place(*sweeps: Sweep | None) -> tuple[Placed, ...]:
 @lru_cache(maxsize=8192)
 def work_of(spec: ModelSpec, setting: Setting) -> PassWork:
     """The estimated work of one setting."""
-    return forward_work(
-        spec,
-        num_query_tokens=setting.num_query_tokens,
-        context_len=setting.context_len,
-        batch_size=setting.batch_size,
-    )
+    return setting.work(spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +83,7 @@ class Reasons:
 
 
 def reasons(placed: Placed, spec: ModelSpec, ceilings: Ceilings) -> Reasons:
-    setting, least = placed.point.setting, floors(placed.work, ceilings)
-    likely: Estimate = estimate(
-        spec,
-        ceilings,
-        num_query_tokens=setting.num_query_tokens,
-        context_len=setting.context_len,
-        batch_size=setting.batch_size,
-    )
+    least, likely = floors(placed.work, ceilings), placed.point.setting.estimate(spec, ceilings)
     slower_s = likely.matmul_s + likely.attention_s - max(least.compute_s, least.memory_s)
     return Reasons(placed.point.median_s, least, max(slower_s, 0.0))
 

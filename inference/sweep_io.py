@@ -3,7 +3,6 @@
 import csv
 import io
 
-from inference.cost import forward_work
 from inference.sweeps import Point, Sweep
 from inference.trace_io import harmless_cell
 
@@ -44,11 +43,5 @@ def _setting(point: Point) -> tuple[str | int, ...]:
 
 
 def _numbers(sweep: Sweep, point: Point) -> tuple[float, ...]:
-    setting = point.setting
-    work = forward_work(
-        sweep.spec,
-        num_query_tokens=setting.num_query_tokens,
-        context_len=setting.context_len,
-        batch_size=setting.batch_size,
-    )
+    work = point.setting.work(sweep.spec)
     return (point.median_s, point.lower_s, point.upper_s, work.flops, work.bytes)

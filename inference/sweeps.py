@@ -7,8 +7,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from inference.cost import Work as PassWork
 from inference.cost import forward_work, kv_bytes
+from inference.estimate import Estimate, estimate
 from inference.experiments import Report, Work
+from inference.roofline import Ceilings
 from inference.spec import ModelSpec
 from inference.trace import Phase
 
@@ -43,6 +46,25 @@ class Setting:
                 f"num_query_tokens={self.num_query_tokens}, context_len={self.context_len}, "
                 f"batch_size={self.batch_size}"
             )
+
+    def work(self, spec: ModelSpec) -> PassWork:
+        """What the pass costs by arithmetic."""
+        return forward_work(
+            spec,
+            num_query_tokens=self.num_query_tokens,
+            context_len=self.context_len,
+            batch_size=self.batch_size,
+        )
+
+    def estimate(self, spec: ModelSpec, ceilings: Ceilings) -> Estimate:
+        """How long it should take on the machine these were measured on."""
+        return estimate(
+            spec,
+            ceilings,
+            num_query_tokens=self.num_query_tokens,
+            context_len=self.context_len,
+            batch_size=self.batch_size,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +228,7 @@ def _words(setting: Setting) -> str:
 
 def _weight(spec: ModelSpec, setting: Setting) -> float:
     """Rough seconds of the pass on a small CPU: only their ratios are used, for the progress bar."""
-    work = forward_work(
-        spec,
-        num_query_tokens=setting.num_query_tokens,
-        context_len=setting.context_len,
-        batch_size=setting.batch_size,
-    )
+    work = setting.work(spec)
     return work.flops / 150e9 + work.bytes / 15e9 + 0.01
 
 

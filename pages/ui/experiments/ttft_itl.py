@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.estimate import PrefillTerms, estimate, prefill_terms
+from inference.estimate import PrefillTerms, prefill_terms
 from inference.roofline import Ceilings
 from inference.sweep_jobs import context_job, prompt_job
 from inference.sweeps import Point, Sweep
@@ -57,19 +57,7 @@ Compared = list[tuple[Point, float]]
 def _compared(sweep: Sweep | None, ceilings: Ceilings | None) -> Compared:
     if sweep is None or ceilings is None:
         return []
-    return [
-        (
-            point,
-            estimate(
-                sweep.spec,
-                ceilings,
-                num_query_tokens=point.setting.num_query_tokens,
-                context_len=point.setting.context_len,
-                batch_size=point.setting.batch_size,
-            ).total_s,
-        )
-        for point in sweep.points
-    ]
+    return [(point, point.setting.estimate(sweep.spec, ceilings).total_s) for point in sweep.points]
 
 
 def _ttft(
