@@ -11,6 +11,7 @@ from inference.sweeps import Point
 from inference.trace import Phase
 from inference.waterfall import Stage
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure
+from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
 
 HEIGHT = 330
@@ -63,19 +64,14 @@ def itl_chart(points: Sequence[Point], line: Line) -> go.Figure:
 
 
 def _measured(chart: go.Figure, points: Sequence[Point], phase: Phase) -> None:
-    medians = np.array([point.median_s * 1e3 for point in points])
+    medians = medians_ms(points)
     chart.add_scatter(
         x=np.array([point.setting.context_len for point in points]),
         y=medians,
         mode="lines+markers",
         line={"color": COLOURS[phase], "width": 2.5},
         marker={"symbol": MARKS[phase], "size": 9},
-        error_y={
-            "array": np.array([point.upper_s * 1e3 for point in points]) - medians,
-            "arrayminus": medians - np.array([point.lower_s * 1e3 for point in points]),
-            "thickness": 1.2,
-            "width": 4,
-        },
+        error_y=quartiles_ms(points),
         name=f"{phase}, measured",
         hovertext=[_words(point) for point in points],
         hoverinfo="text",

@@ -10,6 +10,7 @@ from inference.recompute import WITH, WITHOUT, token_forwards
 from inference.sweeps import Point
 from inference.trace import Phase
 from pages.charts.palette import COLOURS, MARKS, figure
+from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
 
 HEIGHT = 300
@@ -47,19 +48,14 @@ def time_chart(pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> 
     is_early = known[-1] ** 2 < lengths[0] * lengths[-1]  # in the left half, while the sweep grows
     for arm, name, phase in ARMS:
         points = [pair[arm] for pair in pairs]
-        medians = np.array([point.median_s * 1e3 for point in points])
+        medians = medians_ms(points)
         chart.add_scatter(
             x=known,
             y=medians,
             mode="lines+markers",
             line={"color": COLOURS[phase], "width": 2.5},
             marker={"symbol": MARKS[phase], "size": 8},
-            error_y={
-                "array": np.array([point.upper_s * 1e3 for point in points]) - medians,
-                "arrayminus": medians - np.array([point.lower_s * 1e3 for point in points]),
-                "thickness": 1.2,
-                "width": 4,
-            },
+            error_y=quartiles_ms(points),
             name=name,
             hovertext=[_hover(name, point) for point in points],
             hoverinfo="text",

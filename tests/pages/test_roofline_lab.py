@@ -2,16 +2,13 @@
 
 import csv
 import io
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.experiments import Job
 from inference.placed import place, roofs_job
 from inference.probes import modules_job
 from inference.sweep_io import to_csv
@@ -19,6 +16,7 @@ from inference.sweep_jobs import batch_job, prompt_job
 from pages.charts.lab_roofline import lab_roofline
 from pages.ui import state
 from pages.ui.state import laboratory
+from tests.pages.labs import choose, component, figure, finish, texts
 
 
 @pytest.fixture
@@ -36,38 +34,8 @@ def lab_page(app: AppTest) -> Iterator[AppTest]:
     lab.ceilings = kept
 
 
-def finish(job: Job[Any]) -> Any:
-    """Measure here, or wait for the one under way; gives the result."""
-    experiments = laboratory().experiments
-    assert experiments is not None
-    one = experiments.get(job, "") or experiments.start(job, "")
-    deadline = time.monotonic() + 60
-    while one.is_running and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert (one.state, one.problem) == ("done", "")
-    return one.result
-
-
-def texts(app: AppTest) -> str:
-    return "\n".join(str(text.value) for text in app.text)
-
-
-def component(app: AppTest, key: str) -> dict[str, Any]:
-    """What the component of this key was last given."""
-    (found,) = [one.proto for one in app.get("bidi_component") if one.proto.id.endswith(f"-{key}")]
-    data: dict[str, Any] = json.loads(found.json)
-    return data
-
-
 def traces(app: AppTest, key: str) -> list[str]:
-    return [trace.get("name", "") for trace in json.loads(component(app, key)["figure"])["data"]]
-
-
-def choose(app: AppTest, key: str, value: object) -> AppTest:
-    """Set a segmented control or a slider."""
-    widget: Any = app.get_by_key(key)
-    widget.set_value(value)
-    return app.run()
+    return [trace.get("name", "") for trace in figure(app, key)["data"]]
 
 
 def view(app: AppTest, name: str) -> AppTest:

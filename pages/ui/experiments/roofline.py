@@ -15,7 +15,6 @@ from inference.sweeps import Sweep
 from pages.charts.lab_roofline import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state
-from pages.ui.clock import clock
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job
 from pages.ui.experiments.roofline_text import caption, reason, table, verdict
@@ -60,13 +59,6 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
     roofs = [roof for roof in (own, other) if roof and not doubt(roof)] if not trouble else []
     with drawing:
         _draw(placed, roofs, sheet, trouble, key)
-    clock(
-        is_running=state.laboratory().is_settling,
-        expected=0,
-        delay_s=1.0,
-        key=f"{key}-roofs-clock",
-        on_tick=lambda key: None,
-    )
 
 
 _NOTHING = (
