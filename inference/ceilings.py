@@ -15,6 +15,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from inference import APP_VERSION
 from inference.cache_folder import cache_folder, write_whole
+from inference.elementwise import seconds_per_value
 from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
 
@@ -27,12 +28,13 @@ _MIB = 2**20
 
 def measure(engine: Engine) -> Generator[float, None, Ceilings]:
     """Yields the fraction done after every short piece of work; returns the roofs and keeps them on disk."""
-    measured = len(_MATMUL_SIZES) + 4
+    measured = len(_MATMUL_SIZES) + 5
     bandwidth = yield from _part(_bandwidth(engine.device, engine.dtype), 0, measured)
     rates = []
     for place, size in enumerate(_MATMUL_SIZES):
         rates.append((yield from _part(_matmul_rate(engine.device, engine.dtype, size), 1 + place, measured)))
-    overhead_s = yield from _part(_overhead(engine), measured - 3, measured)
+    overhead_s = yield from _part(_overhead(engine), measured - 4, measured)
+    elementwise_s = yield from _part(seconds_per_value(engine), measured - 3, measured)
     attention = yield from _part(_attention_rate(engine), measured - 2, measured)
     ladder = yield from _part(_ladder(engine), measured - 1, measured)
     ceilings = Ceilings(
@@ -45,6 +47,7 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
         threads=torch.get_num_threads(),
         matmul_ladder=ladder,
         attention_flops=attention,
+        elementwise_s=elementwise_s,
     )
     try:
         write_whole(_path(engine), _CEILINGS.dump_json(ceilings))
@@ -59,7 +62,7 @@ def remembered(engine: Engine) -> Ceilings | None:
         found = _CEILINGS.validate_json(_path(engine).read_bytes())
     except (OSError, ValidationError):
         return None
-    return found if found.matmul_ladder else None  # written before the ladder was measured
+    return found if found.elementwise_s else None  # written before it was measured
 
 
 _MATMUL_SIZES = (1024, 2048)
@@ -190,7 +193,7 @@ def _matrices(engine: Engine, most_bytes: int) -> list[Tensor]:
     return found
 
 
-_ATTENTION_TOKENS = 512
+_ATTENTION_TOKENS = 1024  # below, it is a small part of a pass
 
 
 def _attention_rate(engine: Engine) -> Generator[float, None, float]:

@@ -69,7 +69,7 @@ class Reasons:
     measured_s: float
     least: Floors
     slower_s: float
-    """Over the roofs: this model's own products at this many tokens, and its attention, at their measured rates."""
+    """Over the roofs: its products at this many tokens, its attention and element-wise work, at measured rates."""
 
     @property
     def roof_s(self) -> float:
@@ -84,7 +84,7 @@ class Reasons:
 
 def reasons(placed: Placed, spec: ModelSpec, ceilings: Ceilings) -> Reasons:
     least, likely = floors(placed.work, ceilings), placed.point.setting.estimate(spec, ceilings)
-    slower_s = likely.matmul_s + likely.attention_s - max(least.compute_s, least.memory_s)
+    slower_s = likely.total_s - likely.overhead_s - max(least.compute_s, least.memory_s)
     return Reasons(placed.point.median_s, least, max(slower_s, 0.0))
 
 

@@ -28,6 +28,8 @@ class Ceilings:
     either roof, and only a measurement knows by how much. Empty in recordings made before it was measured."""
     attention_flops: float = 0.0
     """FLOP per second of fused causal attention in the model's shape, counting causal pairs; 0 if not measured."""
+    elementwise_s: float = 0.0
+    """Seconds per token, layer and hidden value of everything between the products; 0 if not measured."""
 
     @property
     def ridge_point(self) -> float:

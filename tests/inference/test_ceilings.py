@@ -77,7 +77,11 @@ def test_the_ladder_is_measured_at_rising_numbers_of_tokens(measured: Measured) 
     assert all(seconds > 0 for _, seconds in measured.ceilings.matmul_ladder)
 
 
-def test_roofs_remembered_before_there_was_a_ladder_are_measured_again(
+def test_what_stands_between_the_products_takes_time(measured: Measured) -> None:
+    assert 0 < measured.ceilings.elementwise_s < 1e-6
+
+
+def test_roofs_remembered_before_the_elementwise_rate_are_measured_again(
     tiny: Engine, measured: Measured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
@@ -87,6 +91,6 @@ def test_roofs_remembered_before_there_was_a_ladder_are_measured_again(
     new.parent.mkdir()
     new.write_text(json.dumps(content))
     assert remembered(tiny) == measured.ceilings
-    del content["matmul_ladder"], content["attention_flops"]
+    del content["elementwise_s"]
     new.write_text(json.dumps(content))
     assert remembered(tiny) is None

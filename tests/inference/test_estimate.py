@@ -18,6 +18,7 @@ CEILINGS = Ceilings(
     threads=2,
     matmul_ladder=((1, 1e-10), (4, 4e-10), (16, 4e-10), (64, 16e-10)),
     attention_flops=50e9,
+    elementwise_s=1e-9,
 )
 SPEC = replace(models()["smollm2-135m"], weight_bits=32, kv_bits=32)
 LAYER_WEIGHTS = 30 * (2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536)
@@ -46,7 +47,9 @@ def test_a_decode_step_is_overhead_plus_every_weight_plus_moving_the_cache() -> 
     assert found.overhead_s == 0.010
     assert found.matmul_s == pytest.approx((LAYER_WEIGHTS + HEAD_WEIGHTS) * 1e-10)
     assert found.attention_s == pytest.approx(3 * cache_bytes / 10e9 + scores_and_values / 50e9)
-    assert found.total_s == pytest.approx(found.overhead_s + found.matmul_s + found.attention_s)
+    assert found.elementwise_s == pytest.approx(30 * 576 * 1e-9)
+    parts = found.overhead_s + found.matmul_s + found.attention_s + found.elementwise_s
+    assert found.total_s == pytest.approx(parts)
 
 
 def test_a_prefill_multiplies_the_lm_head_once_and_sees_causal_pairs_only() -> None:
@@ -55,6 +58,7 @@ def test_a_prefill_multiplies_the_lm_head_once_and_sees_causal_pairs_only() -> N
     written = 64 * 2 * 30 * 3 * 64 * 4
     assert found.matmul_s == pytest.approx(LAYER_WEIGHTS * 16e-10 + HEAD_WEIGHTS * 1e-10)
     assert found.attention_s == pytest.approx(4 * 30 * 9 * 64 * pairs / 50e9 + written / 10e9)
+    assert found.elementwise_s == pytest.approx(64 * 30 * 576 * 1e-9)
 
 
 def test_a_batch_multiplies_the_lm_head_for_each_sequence() -> None:
@@ -73,8 +77,8 @@ def test_without_a_ladder_each_matrix_group_takes_the_longer_of_its_two_roofs() 
 def test_the_three_terms_of_a_prefill_add_up_to_its_estimate() -> None:
     whole = estimate(SPEC, CEILINGS, num_query_tokens=64, context_len=64)
     terms = prefill_terms(SPEC, CEILINGS, 64)
-    assert terms.floor_s == pytest.approx(0.010 + (LAYER_WEIGHTS + HEAD_WEIGHTS) * 1e-10)
-    assert terms.linear_s == pytest.approx(LAYER_WEIGHTS * 15e-10)
+    assert terms.floor_s == pytest.approx(0.010 + (LAYER_WEIGHTS + HEAD_WEIGHTS) * 1e-10 + 30 * 576 * 1e-9)
+    assert terms.linear_s == pytest.approx(LAYER_WEIGHTS * 15e-10 + 63 * 30 * 576 * 1e-9)
     assert terms.floor_s + terms.linear_s + terms.quadratic_s == pytest.approx(whole.total_s)
 
 

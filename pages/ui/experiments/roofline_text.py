@@ -73,7 +73,9 @@ def reason(one: Placed, spec: ModelSpec, ceilings: Ceilings) -> str:
     )
     told.append(f"{on_top[0]} on top: {share(on_top[1])}.")
     if parts.slower_s > 0:
-        told.append(f"This model's own products and attention run below the roof: {share(parts.slower_s)} more.")
+        told.append(
+            f"This model's own products, attention and norms run below the roof: {share(parts.slower_s)} more."
+        )
     if parts.rest_s >= 0:
         told.append(f"Left unexplained: {share(parts.rest_s)}; norms and activation functions are in it.")
     else:

@@ -1,0 +1,43 @@
+"""The twin without products: what is left of a layer, in the model's own widths."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from inference.elementwise import _without_products, seconds_per_value
+from inference.engine import Engine
+
+
+@pytest.fixture(params=["tiny", "gpt2-like"])
+def engine(request: pytest.FixtureRequest, tiny: Engine) -> Engine:
+    if request.param == "tiny":
+        return tiny
+    from transformers import GPT2Config, GPT2LMHeadModel  # noqa: PLC0415
+
+    config = GPT2Config(n_layer=2, n_embd=32, n_head=4, vocab_size=tiny.spec.vocab_size, n_positions=512)
+    return Engine(GPT2LMHeadModel(config), tiny.tokenizer, name="gpt2", revision="", has_random_weights=True)
+
+
+def test_the_twin_does_no_product_and_keeps_the_widths(engine: Engine) -> None:
+    twin = _without_products(engine)
+    with FlopCounterMode(display=False) as counter, torch.inference_mode():
+        logits = twin(torch.ones(1, 7, dtype=torch.long), use_cache=False).logits
+    rotary = {name for name in counter.get_flop_counts() if "rotary" in name}
+    assert counter.get_total_flops() == sum(sum(counter.get_flop_counts()[name].values()) for name in rotary)
+    assert logits.shape == (1, 7, 16)
+    norms = [parameter for name, parameter in twin.named_parameters() if "norm" in name or "ln_" in name]
+    assert norms
+    assert {parameter.shape[0] for parameter in norms} == {engine.spec.hidden_size}
+
+
+def test_its_time_is_measured_with_the_fraction_done(engine: Engine) -> None:
+    work, fractions = seconds_per_value(engine), []
+    while True:
+        try:
+            fractions.append(next(work))
+        except StopIteration as end:
+            seconds = end.value
+            break
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] < fractions[-1] < 1
+    assert 0 < seconds < 1e-6
