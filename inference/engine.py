@@ -115,30 +115,64 @@ class Engine:
         """
         return self.forward_rows([token_ids], cache)
 
-    @torch.inference_mode()
     def forward_rows(self, rows: Sequence[Sequence[int]], cache: DynamicCache) -> Forward:
         """The same for a batch: as many tokens in every row, one sequence of the cache for each.
 
         The logits returned are the first row's.
         """
+        logits, forward_s, device_s = self._run(rows, cache, num_rows=1)
+        return Forward(logits[0, -1], forward_s, device_s)
+
+    def forward_last(
+        self, token_ids: Sequence[int], cache: DynamicCache, num_positions: int
+    ) -> tuple[Tensor, Forward]:
+        """As `forward`, with the logits of the last positions: [positions, vocab], float32, on the CPU."""
+        logits, forward_s, device_s = self._run([token_ids], cache, num_positions=num_positions)
+        return logits[0], Forward(logits[0, -1], forward_s, device_s)
+
+    def forward_padded(
+        self, token_ids: Sequence[int], cache: DynamicCache, lengths: Sequence[int]
+    ) -> tuple[Tensor, Forward]:
+        """One token for each sequence of a cache that is padded on the left; `lengths` are those without padding.
+
+        Returns every sequence's logits: [batch, vocab], float32, on the CPU.
+        """
+        longest = cache.get_seq_length()
+        starts = torch.tensor([[longest - length] for length in lengths], device=self.device)
+        mask = (torch.arange(longest + 1, device=self.device) >= starts).long()
+        positions = torch.tensor([[length] for length in lengths], device=self.device)
+        rows = [[token_id] for token_id in token_ids]
+        logits, forward_s, device_s = self._run(rows, cache, attention_mask=mask, position_ids=positions)
+        return logits[:, -1], Forward(logits[0, -1], forward_s, device_s)
+
+    @torch.inference_mode()
+    def _run(
+        self,
+        rows: Sequence[Sequence[int]],
+        cache: DynamicCache,
+        *,
+        num_rows: int | None = None,
+        num_positions: int = 1,
+        **padding: Tensor,
+    ) -> tuple[Tensor, float, float | None]:
+        """Logits [rows, positions, vocab], then the host's and the device's seconds: the one call of the model."""
         ids = torch.tensor([list(row) for row in rows], device=self.device)
         events = _DeviceClock() if self.device.type == "cuda" else None
         start = time.perf_counter()
         try:
             if events:
                 events.start()
-            output = self.model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=1)
+            output = self.model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=num_positions, **padding)
             if events:
                 events.stop()
-            logits = output.logits[0, -1].float().cpu()  # the copy also waits for the device
+            logits = output.logits[:num_rows].float().cpu()  # the copy also waits for the device
         except (torch.OutOfMemoryError, MemoryError) as error:
             raise OutOfMemoryError(_no_memory(ids.numel())) from error
         except RuntimeError as error:
             if "memory" in str(error).lower():  # the CPU allocator raises a plain RuntimeError
                 raise OutOfMemoryError(_no_memory(ids.numel())) from error
             raise
-        forward_s = time.perf_counter() - start
-        return Forward(logits=logits, forward_s=forward_s, device_s=events.seconds() if events else None)
+        return logits, time.perf_counter() - start, events.seconds() if events else None
 
 
 def _event() -> Any:
