@@ -13,13 +13,13 @@ run: setup
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: setup-dev weights browser check
-	$(BIN)/python -m pytest -q -m "real_model or browser"
+	$(BIN)/python -m pytest -q -m "real_model or browser or slow"
 
 check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not real_model and not browser"
+	$(BIN)/python -m pytest -q -m "not real_model and not browser and not slow"
 
 bench: setup-dev weights browser
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,172 @@
+"""Prefill and decode in two processes: what is asked of them, what they report, and what a client sees of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from inference.cost import kv_bytes
+from inference.experiments import Job, Work
+from inference.metrics import Request
+from inference.trace import Phase
+
+if TYPE_CHECKING:
+    from inference.engine import Engine
+    from inference.limits import Limits
+
+Arrangement = Literal["colocated", "disaggregated"]
+ARRANGEMENTS: tuple[Arrangement, ...] = ("colocated", "disaggregated")
+MOST_REQUESTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request: when it arrives after the start, how long its prompt is, how many tokens it wants."""
+
+    arrival_s: float
+    prompt_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Measured in a worker process: one forward pass. Times are seconds after the start of the arrangement."""
+
+    worker: int
+    phase: Phase
+    asks: tuple[int, ...]
+    """Whose tokens it brought, by their place in the list of requests."""
+    tokens: tuple[int, ...]
+    """The token each of them got."""
+    context_len: int
+    """Of the longest sequence, after the pass."""
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Measured: the KV cache of one finished prefill on its way from one process to the other."""
+
+    ask: int
+    num_bytes: int
+    start_s: float
+    """When the sender began, on the clock both processes share."""
+    end_s: float
+    """When the receiver had all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """Measured in the worker processes before the requests came: seconds of a pass by its size."""
+
+    prefill: tuple[tuple[int, float], ...] = ()
+    """(prompt tokens, seconds), tokens rising."""
+    decode: tuple[tuple[int, float], ...] = ()
+    """(sequences, seconds), sequences rising."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One arrangement's run: every pass and every transfer, in the order of their end."""
+
+    arrangement: Arrangement
+    passes: tuple[Pass, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The same requests on the same two processes, both ways."""
+
+    asks: tuple[Ask, ...]
+    served: tuple[Served, ...]
+    step_times: StepTimes
+    threads_per_worker: int
+    is_pinned: bool
+    """Each worker on processor cores of its own; False where the system cannot, or has a single core."""
+
+    def of(self, arrangement: Arrangement) -> Served | None:
+        return next((one for one in self.served if one.arrangement == arrangement), None)
+
+
+_LONG_PROMPT, _FEW = 400, 4  # tokens of the prompt, and of the answer to it
+_STREAM = Ask(0.0, 32, 40)
+PRESETS: dict[str, tuple[Ask, ...]] = {
+    "long prompts among streams": (
+        *(_STREAM,) * 4,
+        *(Ask(arrival_s, _LONG_PROMPT, _FEW) for arrival_s in (1.5, 3.0, 4.5)),
+    ),
+    "streams only": (_STREAM,) * 4,
+    "burst of prompts": (Ask(0.0, _LONG_PROMPT // 2, _FEW),) * 6,
+}
+"""Disaggregation tames the gaps in the first, changes little in the second, and loses in the third: all its
+prefills wait for one worker while the other has next to nothing to do."""
+
+
+def check(asks: Sequence[Ask], max_context: int) -> None:
+    """Refuse requests that cannot be served, before any work."""
+    if not 1 <= len(asks) <= MOST_REQUESTS:
+        raise ValueError(f"there must be 1 to {MOST_REQUESTS} requests, got {len(asks)}")
+    for number, ask in enumerate(asks, 1):
+        if ask.arrival_s < 0:
+            raise ValueError(f"request {number} arrives at {ask.arrival_s:g} s; the start is 0, choose 0 or later")
+        if ask.prompt_tokens < 1 or ask.output_tokens < 1:
+            raise ValueError(
+                f"request {number} has {ask.prompt_tokens} prompt and {ask.output_tokens} output tokens; "
+                "give it 1 or more of each"
+            )
+        if ask.prompt_tokens + ask.output_tokens > max_context:
+            raise ValueError(
+                f"request {number} needs {ask.prompt_tokens + ask.output_tokens:,} tokens; the model's context "
+                f"ends at {max_context:,}: shorten its prompt or its output"
+            )
+
+
+def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
+    """Serve these requests both ways, one after the other, on the same two processes."""
+
+    def run(engine: "Engine") -> Work[Comparison]:
+        from inference.disaggregation_run import compare  # noqa: PLC0415  # pages import this module: no torch
+
+        return compare(engine, tuple(asks))
+
+    def refuse(engine: "Engine", limits: "Limits") -> None:
+        check(asks, engine.spec.max_context)
+        if any(engine.spec.layer_windows):
+            raise ValueError(
+                f"{engine.spec.name} has layers with a sliding window, and caches of different lengths are put side "
+                "by side here; choose a model with full attention"
+            )
+        caches = (kv_bytes(engine.spec, context_len=ask.prompt_tokens + ask.output_tokens - 1) for ask in asks)
+        limits.check_kv(sum(caches), "The KV caches of these requests")
+
+    named = "; ".join(f"{ask.arrival_s:g} {ask.prompt_tokens} {ask.output_tokens}" for ask in asks)
+    return Job(f"disaggregation: {named}", Comparison, run, refuse)
+
+
+def requests(served: Served, asks: Sequence[Ask]) -> dict[int, Request]:
+    """What each client saw, by the place of its request: those that got a token, a token per pass."""
+    times: dict[int, list[float]] = {}
+    for one in served.passes:
+        for place in one.asks:
+            times.setdefault(place, []).append(one.end_s)
+    return {
+        place: Request(asks[place].arrival_s, tuple(found), (1,) * len(found), asks[place].prompt_tokens)
+        for place, found in sorted(times.items())
+    }
+
+
+def tokens(served: Served) -> dict[int, tuple[int, ...]]:
+    """The token ids each request got, in their order."""
+    found: dict[int, list[int]] = {}
+    for one in served.passes:
+        for place, token_id in zip(one.asks, one.tokens, strict=True):
+            found.setdefault(place, []).append(token_id)
+    return {place: tuple(ids) for place, ids in sorted(found.items())}
+
+
+def gaps(served: Served, place: int) -> list[tuple[float, float]]:
+    """(time of the token, seconds since the one before) of one request."""
+    ends = [one.end_s for one in served.passes if place in one.asks]
+    return [(later, later - earlier) for earlier, later in pairwise(ends)]

@@ -1,0 +1,94 @@
+"""Serves the same requests colocated and disaggregated, on the same two worker processes."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inference import model_copy
+from inference.disaggregation import ARRANGEMENTS, Ask, Comparison, Pass, Served, StepTimes, Transfer
+from inference.disaggregation_pair import NAMES, Pair
+from inference.disaggregation_wire import PROMPT_LENGTHS, ROLES, Began, Finished, FromWorker, Ready, Start, Timed
+from inference.engine import Engine
+from inference.experiments import Report, Work
+
+_SHARED, _PREPARED = 0.05, 0.3  # of the work: when the weights are written, when the first request comes
+
+
+def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
+    """Both arrangements, one after the other; no process and no file is left, however this ends."""
+    pair = Pair()
+    found = Comparison(asks, (), StepTimes(), pair.threads_per_worker, is_pinned=False)
+    try:
+        for fraction in model_copy.write(engine, pair.folder):
+            yield Report(_SHARED * min(fraction, 1), found, "sharing the weights")
+        pair.start(_prompt_lengths(asks, engine.spec.max_context))
+        messages = pair.messages()
+        ready: list[Ready] = []
+        words = "starting two processes"
+        while len(ready) < len(NAMES):
+            message = next(messages)
+            if isinstance(message, Ready):
+                ready.append(message)
+            elif isinstance(message, Timed):
+                words = f"timing a {message.words}"
+            yield Report((_SHARED + _PREPARED) / 2, found, words)
+        found = replace(found, step_times=_mean(ready), is_pinned=all(one.is_pinned for one in ready))
+        num_tokens = sum(ask.output_tokens for ask in asks)
+        for place, arrangement in enumerate(ARRANGEMENTS):
+            before = found.served
+            for served, doing in _serve(pair, messages, asks, Served(arrangement)):
+                found = replace(found, served=(*before, served))
+                done = (place + sum(len(one.tokens) for one in served.passes) / num_tokens) / len(ARRANGEMENTS)
+                yield Report(_PREPARED + (1 - _PREPARED) * done, found, f"{arrangement}: {doing}")
+        return found
+    finally:
+        pair.close()
+
+
+def _prompt_lengths(asks: Sequence[Ask], max_context: int) -> tuple[int, ...]:
+    longest = max(ask.prompt_tokens for ask in asks)
+    return tuple(sorted({longest, *(length for length in PROMPT_LENGTHS if length <= max_context)}))
+
+
+def _mean(ready: Sequence[Ready]) -> StepTimes:
+    """Both workers time the same passes while the other does: the mean of the two."""
+    times = [one.step_times for one in ready]
+    return StepTimes(_mean_points([one.prefill for one in times]), _mean_points([one.decode for one in times]))
+
+
+def _mean_points(columns: Sequence[tuple[tuple[int, float], ...]]) -> tuple[tuple[int, float], ...]:
+    return tuple(
+        (points[0][0], sum(seconds for _, seconds in points) / len(points)) for points in zip(*columns, strict=True)
+    )
+
+
+def _in_order(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """By their end: two lines bring them, and one may be read a moment later."""
+    return tuple(sorted(passes, key=lambda one: one.end_s))
+
+
+def _serve(
+    pair: Pair, messages: Iterator[FromWorker | None], asks: tuple[Ask, ...], served: Served
+) -> Iterator[tuple[Served, str]]:
+    """Yields what has been served so far and what is done now, again and again, until all of it is served."""
+    order = sorted(range(len(asks)), key=lambda place: asks[place].arrival_s)
+    first, second = ROLES[served.arrangement]
+    if first == "both":
+        mine, num_sent = (order[::2], order[1::2]), 0
+    else:
+        mine, num_sent = (order, []), sum(ask.output_tokens > 1 for ask in asks)
+    zero_s = time.monotonic()
+    for number, role in enumerate((first, second)):
+        pair.tell(number, Start(role, asks, tuple(mine[number]), num_sent * (role == "decode"), zero_s))
+    num_finished, doing = 0, "the first prefill"
+    while num_finished < len(NAMES):
+        message = next(messages)
+        if isinstance(message, Began):
+            doing = message.doing
+        elif isinstance(message, Pass):
+            served = replace(served, passes=_in_order((*served.passes, message)))
+        elif isinstance(message, Transfer):
+            served = replace(served, transfers=(*served.transfers, message))
+        elif isinstance(message, Finished):
+            num_finished += 1
+        yield served, doing

@@ -1,0 +1,151 @@
+"""Workers that are killed, parents that are killed, learners who leave: nothing remains, and it is said."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from inference.disaggregation import Ask, Comparison, comparison_job
+from inference.engine import Engine
+from inference.experiments import Report
+
+pytestmark = pytest.mark.slow
+
+ASKS = (Ask(0.0, 16, 400), *(Ask(0.0, 500, 4),) * 8)  # one long stream; caches larger than a pipe holds
+_WORKER = "inference.disaggregation_worker"
+
+
+def workers(parent: int = 0) -> list[psutil.Process]:
+    children = psutil.Process(parent or os.getpid()).children()
+    return sorted((one for one in children if _WORKER in one.cmdline()), key=lambda one: one.pid)
+
+
+def leftovers() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("two-phases-*"))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    files, descriptors = leftovers(), psutil.Process().num_fds()
+    yield
+    assert not workers()
+    assert leftovers() <= files
+    assert psutil.Process().num_fds() == descriptors
+
+
+def run_until(
+    engine: Engine, is_time: Callable[[Report[Comparison]], bool], strike: Callable[[], None]
+) -> tuple[Comparison | None, str]:
+    """Serve until it is time, strike, go on: what was kept, and what is said."""
+    work, newest, was_struck = comparison_job(ASKS).run(engine), None, False
+    with pytest.raises(RuntimeError) as caught:  # noqa: PT012  # the one statement that may fail is in a loop
+        for report in work:
+            newest = report.partial
+            if not was_struck and is_time(report):
+                was_struck = True
+                strike()
+    assert was_struck
+    return newest, str(caught.value)
+
+
+def doing(words: str) -> Callable[[Report[Comparison]], bool]:
+    return lambda report: words in report.doing
+
+
+def kill(number: int) -> Callable[[], None]:
+    def strike() -> None:
+        workers()[number].kill()
+
+    return strike
+
+
+def test_a_worker_killed_during_a_prefill_is_named_and_the_passes_so_far_are_kept(tiny: Engine) -> None:
+    kept, said = run_until(tiny, doing("disaggregated: the prefill of request 5"), kill(0))
+    assert "the first worker (process" in said
+    assert "the second worker reported it while waiting for a cache" in said
+    assert "What was served until then is kept; run again." in said
+    assert kept
+    assert len(kept.served[0].passes) > 8
+    assert kept.served[1].passes
+
+
+@pytest.mark.parametrize(("struck", "name"), [(0, "first"), (1, "second")])
+def test_a_worker_killed_during_a_transfer_is_reported_by_the_other(tiny: Engine, struck: int, name: str) -> None:
+    stopped: list[psutil.Process] = []
+
+    def is_sending(report: Report[Comparison]) -> bool:
+        if not stopped and report.doing.startswith("disaggregated"):
+            stopped.append(workers()[1])
+            stopped[0].suspend()  # the receiver reads no more, so the transfer stays under way
+        return "sending the cache" in report.doing
+
+    def strike() -> None:
+        workers()[struck].kill()
+        if struck == 0:
+            stopped[0].resume()
+
+    kept, said = run_until(tiny, is_sending, strike)
+    noticed = {0: "while waiting for a cache", 1: "while sending it the cache of request"}[struck]
+    assert f"the {name} worker (process" in said
+    assert f"worker reported it {noticed}" in said
+    assert kept
+    assert kept.served[1].arrangement == "disaggregated"
+
+
+def test_a_worker_killed_during_decode_is_named(tiny: Engine) -> None:
+    def is_decoding(report: Report[Comparison]) -> bool:
+        served = report.partial.of("disaggregated") if report.partial else None
+        return bool(served and any(one.phase == "decode" for one in served.passes))
+
+    kept, said = run_until(tiny, is_decoding, kill(1))
+    assert "the second worker (process" in said
+    assert kept
+
+
+def test_a_worker_killed_while_it_starts_is_named(tiny: Engine) -> None:
+    kept, said = run_until(tiny, doing("starting two processes"), kill(1))
+    assert "the second worker (process" in said
+    assert "ended during starting" in said
+    assert kept
+    assert not kept.served
+
+
+@pytest.mark.parametrize("words", ["sharing", "starting", "timing", "colocated", "disaggregated"])
+def test_cancelled_at_any_moment_nothing_is_left(tiny: Engine, words: str) -> None:
+    work = comparison_job(ASKS).run(tiny)
+    for report in work:
+        if words in report.doing:
+            break
+    work.close()
+
+
+_PARENT = """
+from inference.disaggregation import comparison_job
+from inference.engine import Engine
+from tests.inference.test_disaggregation_faults import ASKS
+for report in comparison_job(ASKS).run(Engine.load("random:tiny")):
+    print(report.doing, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the moment is found by reading lines; tried on Linux only")
+@pytest.mark.parametrize("words", ["timing", "colocated"])
+def test_workers_end_when_their_parent_is_killed(words: str) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout
+    for line in parent.stdout:
+        if words in line:
+            break
+    orphans = workers(parent.pid)
+    assert len(orphans) == 2
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    _, alive = psutil.wait_procs(orphans, timeout=60)
+    assert not alive
