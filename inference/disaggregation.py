@@ -135,8 +135,8 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
         check(asks, engine.spec.max_context)
         if any(engine.spec.layer_windows):
             raise ValueError(
-                f"{engine.spec.name} has layers with a sliding window, and caches of different lengths are put side "
-                "by side here; choose a model with full attention"
+                f"{engine.spec.name} has layers with a sliding window; caches of different lengths are put side by "
+                "side here, which needs full attention: choose another model"
             )
         caches = (kv_bytes(engine.spec, context_len=ask.prompt_tokens + ask.output_tokens - 1) for ask in asks)
         limits.check_kv(sum(caches), "The KV caches of these requests")
