@@ -90,18 +90,23 @@ class Comparison:
         return next((one for one in self.served if one.arrangement == arrangement), None)
 
 
-_LONG_PROMPT, _FEW = 400, 4  # tokens of the prompt, and of the answer to it
-_STREAM = Ask(0.0, 32, 40)
-PRESETS: dict[str, tuple[Ask, ...]] = {
-    "long prompts among streams": (
-        *(_STREAM,) * 4,
-        *(Ask(arrival_s, _LONG_PROMPT, _FEW) for arrival_s in (1.5, 3.0, 4.5)),
-    ),
-    "streams only": (_STREAM,) * 4,
-    "burst of prompts": (Ask(0.0, _LONG_PROMPT // 2, _FEW),) * 6,
-}
+PRESETS = ("long prompts among streams", "streams only", "burst of prompts")
 """Disaggregation tames the gaps in the first, changes little in the second, and loses in the third: all its
 prefills wait for one worker while the other has next to nothing to do."""
+_STREAM_PROMPT, _STREAM_OUTPUT, _FEW = 32, 40, 4
+_LONG_ARRIVALS_S = (1.5, 3.0, 4.5)
+
+
+def scenario(preset: str, *, num_streams: int = 4, long_prompt: int = 400) -> tuple[Ask, ...]:
+    """Streams from the start, long prompts with short answers among them; in a burst the prompts alone, at once."""
+    streams = (Ask(0.0, _STREAM_PROMPT, _STREAM_OUTPUT),) * num_streams
+    if preset == "long prompts among streams":
+        return (*streams, *(Ask(arrival_s, long_prompt, _FEW) for arrival_s in _LONG_ARRIVALS_S))
+    if preset == "streams only":
+        return streams
+    if preset == "burst of prompts":
+        return (Ask(0.0, long_prompt, _FEW),) * num_streams
+    raise ValueError(f"no preset is called {preset!r}; there are {', '.join(PRESETS)}")
 
 
 def check(asks: Sequence[Ask], max_context: int) -> None:

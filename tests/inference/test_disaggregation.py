@@ -17,10 +17,12 @@ from inference.disaggregation import (
     comparison_job,
     gaps,
     requests,
+    scenario,
     tokens,
 )
 from inference.disaggregation_wire import prompt_ids
 from inference.engine import Engine
+from inference.fleet_check import check
 from inference.limits import Limits
 from inference.metrics import itl_s, ttft_s
 from tests.inference.drained import drained
@@ -99,6 +101,20 @@ def test_a_worker_runs_one_pass_at_a_time_and_none_before_its_request(found: Com
 
 
 @pytest.mark.slow
+def test_the_simulation_is_held_against_the_run_with_its_error(found: Comparison) -> None:
+    checked = check(found, bytes_per_token=256)
+    assert [(one.arrangement, one.name) for one in checked] == [
+        (arrangement, name)
+        for arrangement in ("colocated", "disaggregated")
+        for name in ("mean TTFT", "ITL p50", "ITL p95", "ITL p99", "time for all")
+    ]
+    for one in checked:
+        assert one.measured_s > 0
+        assert one.error == pytest.approx((one.simulated_s - one.measured_s) / one.measured_s)
+    assert not check(replace(found, served=(replace(found.served[0], passes=found.served[0].passes[:3]),)), 256)
+
+
+@pytest.mark.slow
 def test_passes_are_timed_in_the_processes_before_the_requests_come(found: Comparison) -> None:
     assert [length for length, _ in found.step_times.prefill] == [16, 64, 100, 256]
     assert [batch for batch, _ in found.step_times.decode] == [1, 2, 4, 8]
@@ -139,7 +155,7 @@ def test_caches_beyond_the_memory_are_refused_with_their_size(tiny: Engine) -> N
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_fits_the_smallest_model(tiny: Engine, name: str) -> None:
-    comparison_job(PRESETS[name]).check(tiny, Limits())
+    comparison_job(scenario(name)).check(tiny, Limits())
 
 
 def test_gaps_and_requests_are_read_from_the_passes() -> None:

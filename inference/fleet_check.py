@@ -1,0 +1,63 @@
+"""The simulation against the two-process run it should foretell: both numbers and the error."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inference.disaggregation import Arrangement, Comparison, requests
+from inference.fleet import Fleet, simulate
+from inference.metrics import Request, duration_s, itl_s, percentile, ttft_s
+from inference.pace import MeasuredPace
+
+_ALONE = {"colocated": (2, 0), "disaggregated": (1, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One figure of one arrangement, in seconds."""
+
+    arrangement: Arrangement
+    name: str
+    measured_s: float
+    simulated_s: float
+
+    @property
+    def error(self) -> float:
+        """simulated / measured - 1."""
+        return self.simulated_s / self.measured_s - 1
+
+
+def pace(comparison: Comparison) -> MeasuredPace:
+    """Fitted to the passes that the workers timed before the requests came."""
+    return MeasuredPace(comparison.step_times.prefill, comparison.step_times.decode)
+
+
+def measured_link(comparison: Comparison) -> float | None:
+    """Bytes per second between the two processes, the median over transfers; None before there is one."""
+    served = comparison.of("disaggregated")
+    if not served or not served.transfers:
+        return None
+    return statistics.median(one.num_bytes / (one.end_s - one.start_s) for one in served.transfers)
+
+
+def check(comparison: Comparison, bytes_per_token: float) -> tuple[Checked, ...]:
+    """Every figure of the arrangements that were served to the end."""
+    found = []
+    for served in comparison.served:
+        seen = list(requests(served, comparison.asks).values())
+        if sum(one.num_output_tokens for one in seen) < sum(ask.output_tokens for ask in comparison.asks):
+            continue
+        prefill, decode = _ALONE[served.arrangement]
+        fleet = Fleet(prefill, decode, link=measured_link(comparison) or float("inf"))
+        foretold = simulate(comparison.asks, fleet, pace(comparison), bytes_per_token=bytes_per_token)
+        measured, simulated = _figures(seen), _figures(foretold)
+        found += [Checked(served.arrangement, name, measured[name], simulated[name]) for name in measured]
+    return tuple(found)
+
+
+def _figures(seen: Sequence[Request]) -> dict[str, float]:
+    gaps = [gap for one in seen for gap in itl_s(one)]
+    figures = {"mean TTFT": statistics.fmean(map(ttft_s, seen))}
+    if gaps:
+        figures |= {f"ITL p{percent}": percentile(gaps, percent) for percent in (50, 95, 99)}
+    return figures | {"time for all": duration_s(seen)}
