@@ -97,13 +97,15 @@ class PagedServer:
 
 
 def serve(engine: "Engine", plan: Plan) -> Generator[BatchPass | None, None, None]:
-    """Carry the plan out. Yields after every pass, None after one that only warms up."""
+    """Carry the plan out. Yields after every pass, None after those that only warm up."""
     server = PagedServer(engine, slots=plan.slots, tokens_per_pass=plan.tokens_per_pass, num_blocks=plan.num_blocks)
     prompts = prompt_ids(engine, plan)
     with closing(server):
-        server.add(0, prompts[0][:1], output_tokens=1)
-        server.step(0)
-        yield None
+        for request in range(min(plan.slots, len(prompts))):  # first passes of their size pay for memory
+            server.add(request, prompts[request], output_tokens=1)
+        while server.is_busy:
+            server.step(0)
+            yield None
         coming = deque(sorted(range(len(prompts)), key=lambda place: plan.arrivals[place].before_pass))
         queue: deque[int] = deque()
         number = 0

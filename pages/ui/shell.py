@@ -16,6 +16,8 @@ page = st.navigation(
             st.Page("../lab/roofline.py", title="Roofline", url_path="roofline"),
             st.Page("../lab/latency.py", title="Latency", url_path="latency"),
             st.Page("../lab/sampling.py", title="Sampling", url_path="sampling"),
+            st.Page("../lab/batching.py", title="Batching", url_path="batching"),
+            st.Page("../lab/prefix_caching.py", title="Prefix caching", url_path="prefix-caching"),
         ],
     }
 )

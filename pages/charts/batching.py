@@ -1,0 +1,182 @@
+"""What batching does to latencies: gaps while a prompt comes in, a decode step by batch, prompts together."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.batching import Served
+from inference.batching_cost import BatchCost, tokens_per_s
+from inference.batching_lanes import requests_seen
+from inference.batching_prefill import Batched
+from inference.metrics import itl_s, ttft_s
+from inference.sweeps import Point
+from pages.charts.lanes import axis, panels
+from pages.charts.palette import DASHED, DECODE, ESTIMATE, INK, MARKS, PREFILL, figure
+from pages.charts.quartiles import medians_ms, quartiles_ms
+from pages.charts.units import seconds, significant
+
+HEIGHT, GAPS = 300, 360
+
+
+def gaps_chart(arms: Sequence[Served]) -> go.Figure:
+    """Every gap of the running streams, a panel per arm; shaded while the newcomer waits for its first token."""
+    seen = [requests_seen(arm) for arm in arms]
+    labels = [f": newcomer's TTFT {seconds(ttft_s(one[-1]))}" if one and one[-1] else "" for one in seen]
+    chart = panels(arms, height=GAPS, y="ms", labels=labels)
+    most = max((gap for each in seen for one in each[:-1] if one for gap in itl_s(one)), default=0.001)
+    for number, requests in enumerate(seen):
+        streams = [one for one in requests[:-1] if one]
+        here = f"y{number + 1}" if number else "y"
+        chart.add_scatter(
+            x=np.array([time_s for one in streams for time_s in one.token_times_s[1:]]),
+            y=np.array([gap * 1e3 for one in streams for gap in itl_s(one)]),
+            mode="markers",
+            marker={"symbol": MARKS["decode"], "size": 6, "color": DECODE},
+            name=f"{arms[number].plan.name}: ITL",
+            hovertemplate="ITL %{y:.3g} ms, measured, at %{x:.3g} s<extra></extra>",
+            yaxis=here,
+        )
+        newcomer = requests[-1] if requests else None
+        if newcomer:
+            x0, x1 = newcomer.sent_s, newcomer.token_times_s[0]
+            chart.add_shape(
+                type="rect",
+                x0=x0,
+                x1=x1,
+                y0=0,
+                y1=1,
+                yref=f"{here} domain",
+                fillcolor=PREFILL,
+                opacity=0.16,
+                line_width=0,
+                layer="below",
+            )
+        chart.update_layout({axis(number): {"range": [0, most * 1e3 * 1.25], "nticks": 5}})
+    return chart
+
+
+def time_by_batch(points: Sequence[Point], costs: Sequence[BatchCost], crossover: float | None) -> go.Figure:
+    """Time of a decode step by batch, over the floors of reading the weights and of arithmetic."""
+    chart = figure(height=HEIGHT, x="sequences in the batch", y="ms a pass, measured", is_empty=not points)
+    _by_batch(chart, points, medians_ms(points), quartiles_ms(points))
+    for name, values in (
+        ("weights, read once", [cost.weights_s for cost in costs]),
+        ("arithmetic", [cost.arithmetic_s for cost in costs]),
+    ):
+        chart.add_scatter(
+            x=np.array([cost.batch_size for cost in costs]),
+            y=np.array(values) * 1e3,
+            mode="lines",
+            line=DASHED,
+            name=name,
+            hovertemplate=f"{name}: %{{y:.3g}} ms, estimated<extra></extra>",
+        )
+        if costs:
+            at = costs[-1] if name == "arithmetic" else costs[0]
+            _label(chart, at.batch_size, (values[-1] if name == "arithmetic" else values[0]) * 1e3, name)
+    if crossover and points and crossover <= 2 * points[-1].setting.batch_size:
+        chart.add_vline(x=crossover, line=DASHED)
+        _label(chart, crossover, 0, f"batch {significant(crossover, 2)}, estimated", anchor="right")
+    return chart.update_yaxes(rangemode="tozero")
+
+
+def rate_by_batch(points: Sequence[Point]) -> go.Figure:
+    """Tokens per second of all sequences together."""
+    chart = figure(height=HEIGHT, x="sequences in the batch", y="tokens/s in all, measured", is_empty=not points)
+    _by_batch(chart, points, np.array([tokens_per_s(point) for point in points]), None)
+    return chart.update_yaxes(rangemode="tozero")
+
+
+def _by_batch(
+    chart: go.Figure,
+    points: Sequence[Point],
+    values: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    error: dict[str, object] | None,
+) -> None:
+    sizes = [point.setting.batch_size for point in points]
+    chart.add_scatter(
+        x=np.array(sizes),
+        y=values,
+        mode="lines+markers",
+        line={"color": DECODE, "width": 2.5},
+        marker={"symbol": MARKS["decode"], "size": 9},
+        error_y=error,
+        name="decode, measured",
+        hovertext=[
+            f"batch {point.setting.batch_size}: {seconds(point.median_s)} a pass, "
+            f"{significant(tokens_per_s(point))} tokens/s, median of {len(point.times_s)}"
+            for point in points
+        ],
+        hoverinfo="text",
+    )
+    chart.update_xaxes(type="log", tickvals=sizes, ticktext=[str(size) for size in sizes], showgrid=False)
+
+
+def together_chart(found: Sequence[Batched]) -> go.Figure:
+    """Until every prompt has its first token: in one pass, and one after another."""
+    lines = {
+        "one after another": [one.in_turn_s for one in found],
+        "in one pass": [one.together.median_s for one in found],
+    }
+    return _by_length(found, lines, y="ms until all have a token, measured")
+
+
+def mean_ttft_chart(found: Sequence[Batched]) -> go.Figure:
+    """Mean TTFT of the prompts: in one pass everybody waits for everybody."""
+    lines = {
+        "one after another": [one.ttft_in_turn_s for one in found],
+        "in one pass": [one.together.median_s for one in found],
+    }
+    return _by_length(found, lines, y="ms mean TTFT, measured")
+
+
+def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: str) -> go.Figure:
+    chart = figure(height=HEIGHT, x="tokens in each prompt", y=y, is_empty=not found)
+    lengths = [one.num_tokens for one in found]
+    for name, values in lines.items():
+        is_together = name == "in one pass"
+        chart.add_scatter(
+            x=np.array(lengths),
+            y=np.array(values) * 1e3,
+            mode="lines+markers",
+            line={"color": PREFILL, "width": 2.5 if is_together else 1.5},
+            marker={"symbol": MARKS["prefill"] + ("" if is_together else "-open"), "size": 9},
+            name=name,
+            hovertemplate=f"{name}: %{{y:.3g}} ms at %{{x}} tokens<extra></extra>",
+        )
+    if not found:
+        return chart
+    high = sorted(((values[0], name) for name, values in lines.items()), reverse=True)
+    for (value, name), anchor in zip(high, ("bottom", "top"), strict=True):
+        chart.add_annotation(
+            x=math.log10(lengths[0]),
+            y=math.log10(value * 1e3),
+            text=name,
+            showarrow=False,
+            xanchor="left",
+            yanchor=anchor,
+            yshift=8 if anchor == "bottom" else -8,
+            font={"size": 13, "color": INK},
+        )
+    ends = [value * 1e3 for values in lines.values() for value in values]
+    span = [math.log10(min(ends) / 1.6), math.log10(max(ends) * 2)]
+    ticks = [step * 10.0**power for power in range(-3, 6) for step in (1, 3)]
+    shown = [tick for tick in ticks if span[0] <= math.log10(tick) <= span[1]]
+    chart.update_yaxes(type="log", range=span, tickvals=shown, ticktext=[f"{tick:,g}" for tick in shown])
+    return chart.update_xaxes(type="log", tickvals=lengths, ticktext=[f"{n:,}" for n in lengths], showgrid=False)
+
+
+def _label(chart: go.Figure, x: float, y: float, text: str, *, anchor: str = "") -> None:
+    is_right = anchor == "right" or x > 8
+    chart.add_annotation(
+        x=math.log10(x),
+        y=y,
+        text=text,
+        showarrow=False,
+        xanchor="right" if is_right else "left",
+        xshift=-4 if is_right else 4,
+        yanchor="bottom",
+        font={"size": 12, "color": ESTIMATE},
+    )

@@ -1,0 +1,122 @@
+"""A decode step by batch: time of a pass, tokens per second, and where the weights stop being the cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.batching_cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
+from inference.roofline import Ceilings
+from inference.sweep_jobs import BATCH_CONTEXT, BATCH_SIZES, batch_job
+from inference.sweeps import Point, Sweep
+from pages.charts.batching import rate_by_batch, time_by_batch
+from pages.charts.units import percent, seconds, significant
+from pages.ui import state
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSweepSettings:
+    sizes: tuple[int, ...] = BATCH_SIZES
+    context_len: int = BATCH_CONTEXT
+    """Tokens in each sequence's cache."""
+
+
+_DEFAULT = BatchSweepSettings()
+
+
+def batch_sweep(
+    settings: BatchSweepSettings = _DEFAULT, *, key: str = "batch-sweep", is_fixed: bool = False
+) -> None:
+    """Two charts side by side. It has nothing to set, so fixed or not it looks the same."""
+    sweep = run_job(batch_job(settings.sizes, settings.context_len), key=key, label="Measure by batch")
+    ceilings = state.laboratory().ceilings
+    points = sweep.points if sweep else ()
+    costs = [batch_cost(point, sweep.spec, ceilings) for point in points] if sweep and ceilings else []
+    crossover = crossover_batch(ceilings.ridge_point, sweep.spec.weight_bits) if sweep and ceilings else None
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-time"):
+        live_chart(
+            lambda: time_by_batch(points, costs, crossover),
+            version=(points, ceilings),
+            key=f"{key}-time",
+            title="Time of a decode pass",
+            caption="circles: measured medians; dashed: estimated floors",
+            alt="Measured time of a decode pass against batch size, over the estimated time to read the weights.",
+            table=lambda: _table(points, costs),
+        )
+    with right, st.container(border=True, key=f"card-{key}-rate"):
+        live_chart(
+            lambda: rate_by_batch(points),
+            version=points,
+            key=f"{key}-rate",
+            title="Tokens per second",
+            caption="batch over the median pass; of all sequences together",
+            alt="Measured tokens per second of the whole batch against batch size.",
+            table=lambda: _table(points, costs),
+        )
+    with st.container(key=f"{key}-words"):
+        st.text(_words(sweep, points, costs, ceilings, crossover))
+
+
+def _table(points: Sequence[Point], costs: Sequence[BatchCost]) -> Table:
+    columns = ["batch", "a pass", "tokens/s in all", "tokens/s each"]
+    known = ["weights, estimated", "arithmetic, estimated", "cache, share of bytes, estimated"] if costs else []
+    rows = []
+    for place, point in enumerate(points):
+        rate = tokens_per_s(point)
+        cells = [
+            str(point.setting.batch_size),
+            seconds(point.median_s),
+            significant(rate),
+            significant(rate / point.setting.batch_size),
+        ]
+        if costs:
+            cost = costs[place]
+            cells += [seconds(cost.weights_s), seconds(cost.arithmetic_s), percent(cost.kv_share)]
+        rows.append(cells)
+    return Table(columns + known, rows)
+
+
+def _words(
+    sweep: Sweep | None,
+    points: Sequence[Point],
+    costs: Sequence[BatchCost],
+    ceilings: Ceilings | None,
+    crossover: float | None,
+) -> str:
+    if sweep is None or len(points) < 2:
+        return "A decode pass reads every weight whether it serves one sequence or many: measure what that buys."
+    first, last = points[0], points[-1]
+    told = (
+        f"It helps decode: from batch {first.setting.batch_size} to {last.setting.batch_size} tokens per second in "
+        f"all grow {significant(tokens_per_s(last) / tokens_per_s(first))} times. The price is each sequence's own "
+        f"pace: a token takes {seconds(last.median_s)} instead of {seconds(first.median_s)}."
+    )
+    if not costs or ceilings is None or crossover is None:
+        return f"{told} Where the weights stop being the cost needs this machine's roofs, not measured yet."
+    return (
+        f"{told} The condition is that the weights are the cost: by the measured roofs arithmetic overtakes "
+        f"reading them at batch {significant(crossover, 2)}, estimated (ridge point × bytes per weight / 2). "
+        f"{_unshared(costs[-1], sweep)}{_thin(points)}"
+    )
+
+
+def _unshared(cost: BatchCost, sweep: Sweep) -> str:
+    context = sweep.points[-1].setting.context_len
+    return (
+        f"The cache is never shared: at {context} tokens each, it is {percent(cost.kv_share)} of the bytes at "
+        f"batch {cost.batch_size} (estimated). "
+    )
+
+
+def _thin(points: Sequence[Point]) -> str:
+    """Said where batch 2 costs far more than the weights explain: a property of the machine's matrix products."""
+    if len(points) < 2 or points[1].median_s < 1.3 * points[0].median_s:
+        return ""
+    return (
+        f"Here batch {points[1].setting.batch_size} already takes "
+        f"{significant(points[1].median_s / points[0].median_s)} times as long as {points[0].setting.batch_size}: "
+        "this machine multiplies a few rows at a lower rate than one."
+    )

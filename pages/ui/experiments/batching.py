@@ -1,0 +1,146 @@
+"""The same requests served in static groups and continuously: lanes, what each pass carried, and the sum of it."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.batching import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
+from inference.batching_list import read, written
+from inference.batching_presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
+from inference.experiments import Job
+from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
+from pages.charts.units import significant
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.data_table import data_table
+from pages.ui.experiment import run_job
+from pages.ui.experiments.batching_text import explanation, passes_table, requests_table, totals
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.prediction import Outcome, Prediction
+
+_BINS = ((1.2, "under 1.2 times"), (1.5, "1.2 to 1.5 times"), (2.0, "1.5 to 2 times"))
+_ABOVE = "over 2 times"
+_OUTPUTS = [one.output_tokens for one in PRESETS[MIXED]]
+PREDICTION = Prediction(
+    "batching",
+    f"{len(_OUTPUTS)} requests of {min(_OUTPUTS)} to {max(_OUTPUTS)} output tokens share {SLOTS} slots. Static "
+    "batching waits for the longest of each group. How many times its tokens per second does continuous batching "
+    "give, which fills a slot as soon as it falls free?",
+    (*(name for _, name in _BINS), _ABOVE),
+)
+_TOKEN_LIMITS = (32, 64, 128, 256, 512, 1024, MOST_TOKENS_PER_PASS)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchingSettings:
+    preset: str = MIXED
+    """One of PRESETS."""
+    slots: int = SLOTS
+    """Requests at once."""
+    tokens_per_pass: int = TOKENS_PER_PASS
+
+
+_DEFAULT = BatchingSettings()
+
+
+def batching(settings: BatchingSettings = _DEFAULT, *, key: str = "batching", is_fixed: bool = False) -> None:
+    """Lanes of both ways over the same seconds; under them tokens and blocks per pass, and a table of totals."""
+    controls = Controls(key, is_fixed=is_fixed)
+    measuring, drawing = st.container(key=f"{key}-run"), st.container()
+    with row(key):
+        preset = controls.select("Requests", list(PRESETS), settings.preset, width=290)
+        slots = controls.number("Requests at once", settings.slots, 1, MOST_SLOTS)
+        limit = controls.steps("Tokens per pass", _TOKEN_LIMITS, settings.tokens_per_pass)
+    try:
+        arrivals = PRESETS[preset] if is_fixed else _edited(preset, key)
+        job = batching_job(arrivals, slots=slots, tokens_per_pass=limit)
+    except ValueError as problem:
+        with measuring, st.container(key=f"{key}-problem"):
+            st.text(str(problem))
+        return
+    with measuring:
+        found = run_job(job, key=key, label="Serve both ways")
+    with drawing:
+        _main(found, job, key)
+    _details(found, job, key)
+
+
+def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
+    """The preset's requests as the learner left them; each preset has its own text."""
+    with st.expander("Edit the requests"):
+        text = Controls(f"{key}-{preset}", is_fixed=False).text(
+            "One request a line: before which pass it arrives (the first is 0), prompt tokens, output tokens",
+            written(PRESETS[preset]),
+            max_chars=4_000,
+            height=220,
+        )
+    return read(text)
+
+
+def _main(found: Comparison | None, job: Job[Comparison], key: str) -> None:
+    arms = found.arms if found else ()
+    with st.container(border=True, key=f"card-{key}-lanes"):
+        live_chart(
+            lambda: lanes_chart(arms),
+            version=(job.name, arms),
+            key=f"{key}-lanes",
+            title="A lane for each request",
+            caption="thin grey: waits for a slot; tall: prefill; lower: decode; mark at the end: done. One clock "
+            "for both, of measured passes",
+            alt="For each request a bar over time: waiting, prefill and decode; static batching in the upper "
+            "panel, continuous batching in the lower one.",
+            table=lambda: requests_table(arms),
+        )
+    with st.container(key=f"{key}-words"):
+        st.text(explanation(found) if found and found.is_done else _UNMEASURED)
+
+
+def _details(found: Comparison | None, job: Job[Comparison], key: str) -> None:
+    arms = found.arms if found else ()
+    version = (job.name, arms)
+    with st.container(border=True, key=f"card-{key}-totals"):
+        columns, rows = totals(arms)
+        data_table(Table(columns, rows), key=f"{key}-totals", title="In all", caption=_GAIN)
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-tokens"):
+        live_chart(
+            lambda: tokens_chart(arms),
+            version=version,
+            key=f"{key}-tokens",
+            title="Tokens in each pass",
+            caption="squares: prompt tokens; circles: decode tokens; the axis grows by factors",
+            alt="Prompt and decode tokens of every pass over time, static above, continuous below.",
+            table=lambda: passes_table(arms),
+        )
+    with right, st.container(border=True, key=f"card-{key}-blocks"):
+        live_chart(
+            lambda: blocks_chart(arms),
+            version=version,
+            key=f"{key}-blocks",
+            title="Cache blocks in use",
+            caption=f"counted in the paged cache during each pass; a block holds {PAGE} tokens",
+            alt="Cache blocks in use over time, static above, continuous below.",
+            table=lambda: passes_table(arms),
+        )
+
+
+_UNMEASURED = (
+    "Both ways run on the same engine with the same limits, a pass of each in turn. Watch where static lanes end: "
+    "nobody new comes in before the longest of the group is through."
+)
+
+
+_GAIN = "Gain: how many times better continuous is than static, for each measure; under 1 it is worse."
+
+
+def outcome() -> Outcome | None:
+    """What the default run found; None before it."""
+    experiments = state.laboratory().experiments
+    one = experiments.get(batching_job(), state.learner()) if experiments else None
+    if one is None or one.state != "done" or one.result is None:
+        return None
+    static, continuous = one.result.arms
+    times = continuous.tokens_per_s / static.tokens_per_s
+    passes = len(static.passes) / len(continuous.passes)
+    right = next((name for most, name in _BINS if times < most), _ABOVE)
+    return Outcome(right, f"Measured: {significant(times)} times, for {significant(passes)} times fewer passes.")

@@ -1,0 +1,208 @@
+"""What the batching experiments say in words and tables: only numbers of the run."""
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from inference.batching import Comparison, Served
+from inference.batching_lanes import requests_seen
+from inference.metrics import Request, itl_s, tps_per_user, ttft_s
+from pages.charts.units import seconds, significant
+from pages.ui.live_chart import Table
+
+
+def totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
+    """One line a measure, one column an arm, and how many times better the last is than the first."""
+    if not arms:
+        return ["measured"], []
+    lines: tuple[tuple[str, list[float], Callable[[float], str], bool], ...] = (
+        ("passes", [len(arm.passes) for arm in arms], _count, False),
+        ("idle slots", [arm.idle_slots for arm in arms], _count, False),
+        ("slots offered", [arm.offered_slots for arm in arms], _count, False),
+        ("tokens generated", [arm.num_tokens for arm in arms], _count, True),
+        ("time of all passes", [arm.total_s for arm in arms], seconds, False),
+        ("tokens/s in all", [arm.tokens_per_s for arm in arms], significant, True),
+        ("TTFT, mean", [_mean_ttft(arm) for arm in arms], seconds, False),
+        ("ITL, median", [_median(_gaps(arm)) for arm in arms], seconds, False),
+        ("ITL, worst", [max(_gaps(arm), default=0.0) for arm in arms], seconds, False),
+    )
+    rows = []
+    for name, values, write, is_more_better in lines:
+        better, worse = (values[-1], values[0]) if is_more_better else (values[0], values[-1])
+        gain = f"{significant(better / worse)} times" if better and worse else "–"
+        rows.append([name, *(write(value) if value else "0" for value in values), gain])
+    return ["measured", *(arm.plan.name for arm in arms), "gain"], rows
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def requests_table(arms: Sequence[Served]) -> Table:
+    """Every request: what it asked and what its client saw under each arm."""
+    columns = ["request", "arrives before pass", "prompt", "output"]
+    for arm in arms:
+        columns += [f"TTFT, {arm.plan.name}", f"ITL median, {arm.plan.name}", f"decode tokens/s, {arm.plan.name}"]
+    seen = [requests_seen(arm) for arm in arms]
+    asked = arms[0].plan.arrivals if arms else ()
+    return Table(
+        columns,
+        [
+            [
+                str(place + 1),
+                f"{one.before_pass:,}",
+                f"{one.prompt_tokens:,}",
+                f"{one.output_tokens:,}",
+                *(cell for each in seen for cell in _latencies(each[place])),
+            ]
+            for place, one in enumerate(asked)
+        ],
+    )
+
+
+def passes_table(arms: Sequence[Served]) -> Table:
+    """Every pass of every arm."""
+    return Table(
+        ["way", "pass", "took", "requests", "prompt tokens", "decode tokens", "cache blocks"],
+        [
+            [
+                arm.plan.name,
+                f"{one.number:,}",
+                seconds(one.seconds),
+                str(len(one.shares)),
+                f"{one.tokens('prefill'):,}",
+                f"{one.tokens('decode'):,}",
+                f"{one.blocks:,}",
+            ]
+            for arm in arms
+            for one in arm.passes
+        ],
+    )
+
+
+def explanation(found: Comparison) -> str:
+    """The phase it helps, the price and the condition, as this run shows them."""
+    static, continuous = found.arms
+    passes = len(static.passes) / len(continuous.passes)
+    rate = continuous.tokens_per_s / static.tokens_per_s
+    return " ".join(
+        [
+            f"It helps decode: static groups left {static.idle_slots:,} of {static.offered_slots:,} slots idle, "
+            f"continuous ones {continuous.idle_slots:,} of {continuous.offered_slots:,}, so "
+            f"{len(continuous.passes):,} passes did what {len(static.passes):,} did ({significant(passes)} to 1, "
+            f"counted); tokens per second were {significant(rate)} times as many"
+            + (", less than the passes say because a fuller pass takes longer." if rate < 0.97 * passes else "."),
+            _price(continuous),
+            _condition(static, passes),
+        ]
+    )
+
+
+def _price(arm: Served) -> str:
+    """What a stream pays when a prompt joins its pass."""
+    joined = [one.seconds for one in arm.passes if one.tokens("decode") and one.tokens("prefill")]
+    alone = [one.seconds for one in arm.passes if not one.tokens("prefill")]
+    if not joined or not alone:
+        return "The price, a prompt that joins a pass of decodes and holds them up, did not have to be paid here."
+    return (
+        "The price is stutter: a pass that a prompt joins holds up everybody who decodes in it, here "
+        f"{len(joined):,} times, at worst for {seconds(max(joined))}; the median without is "
+        f"{seconds(_median(alone))}."
+    )
+
+
+def _condition(static: Served, passes: float) -> str:
+    outputs = [one.output_tokens for one in static.plan.arrivals]
+    if passes < 1.01:
+        return (
+            "It gains nothing here: requests that are as long as each other and come together free their slots "
+            "together, so a group never waits for anybody."
+        )
+    return (
+        f"The condition is that requests differ, in length or in arrival: here outputs are {min(outputs):,} to "
+        f"{max(outputs):,} tokens."
+    )
+
+
+def stall(found: Comparison) -> str:
+    """What chunks did to the streams and to the newcomer."""
+    whole, chunked = found.arms
+    worst = [_worst_during(arm) for arm in found.arms]
+    first = [requests_seen(arm)[-1] for arm in found.arms]
+    if not all(first):
+        return ""
+    ttfts = [ttft_s(one) for one in first if one]
+    num_chunks = _num_prefills(chunked)
+    if num_chunks == _num_prefills(whole):
+        return (
+            f"The prompt of {whole.plan.arrivals[-1].prompt_tokens:,} tokens fits into one pass under this limit "
+            "too: both arms did the same, and what differs is noise. Lower the limit to see it."
+        )
+    return (
+        f"It protects decode: while the prompt came in, a running stream waited up to {seconds(worst[0])} for its "
+        f"next token, with chunks {seconds(worst[1])}. The newcomer pays: its TTFT is {seconds(ttfts[1])} instead "
+        f"of {seconds(ttfts[0])}, for its prompt took {num_chunks} passes that each read the weights and its cache "
+        "so far again. The condition is a prompt long enough to stall anybody: the streams' median gap is "
+        f"{seconds(_median(_stream_gaps(whole)))}."
+    )
+
+
+def stall_totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
+    """The newcomer's TTFT beside what the others saw meanwhile."""
+    if not arms:
+        return ["measured"], []
+    seen = [requests_seen(arm)[-1] for arm in arms]
+    return ["measured", *(arm.plan.name for arm in arms)], [
+        ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
+        ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
+        ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
+        ["streams' median ITL over the run", *(seconds(_median(_stream_gaps(arm))) for arm in arms)],
+        ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
+    ]
+
+
+def _num_prefills(arm: Served) -> int:
+    newcomer = len(arm.plan.arrivals) - 1
+    return sum(share.request == newcomer and share.phase == "prefill" for one in arm.passes for share in one.shares)
+
+
+def _worst_during(arm: Served) -> float:
+    """The longest gap of a stream that ended while the newcomer waited for its first token; 0 before that."""
+    *streams, newcomer = requests_seen(arm)
+    if newcomer is None:
+        return 0.0
+    until = newcomer.token_times_s[0]
+    return max(
+        (
+            gap
+            for one in streams
+            if one
+            for gap, time_s in zip(itl_s(one), one.token_times_s[1:], strict=True)
+            if newcomer.sent_s < time_s <= until
+        ),
+        default=0.0,
+    )
+
+
+def _stream_gaps(arm: Served) -> list[float]:
+    return [gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one)]
+
+
+def _latencies(one: Request | None) -> list[str]:
+    if one is None:
+        return ["–", "–", "–"]
+    rate = tps_per_user(one)
+    gaps = itl_s(one)
+    return [seconds(ttft_s(one)), seconds(_median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
+
+
+def _gaps(arm: Served) -> list[float]:
+    return [gap for one in requests_seen(arm) if one for gap in itl_s(one)]
+
+
+def _mean_ttft(arm: Served) -> float:
+    known = [ttft_s(one) for one in requests_seen(arm) if one]
+    return statistics.fmean(known) if known else 0.0
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0

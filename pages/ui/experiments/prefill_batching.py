@@ -1,0 +1,102 @@
+"""Several prompts in one pass and one after another; the gain ends where one prompt fills the machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.batching_prefill import LENGTHS, NUM_PROMPTS, Batched, both, prefill_batching_job
+from pages.charts.batching import mean_ttft_chart, together_chart
+from pages.charts.units import seconds, significant
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+_COUNTS = (2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillBatchingSettings:
+    num_prompts: int = NUM_PROMPTS
+
+
+_DEFAULT = PrefillBatchingSettings()
+
+
+def prefill_batching(
+    settings: PrefillBatchingSettings = _DEFAULT, *, key: str = "prefill-batching", is_fixed: bool = False
+) -> None:
+    """Two charts: until all prompts have a token, and their mean TTFT. Short ones win, long ones lose."""
+    measuring, drawing = st.container(), st.container()
+    with row(key):
+        count = Controls(key, is_fixed=is_fixed).choice("Prompts", _COUNTS, settings.num_prompts)
+    with measuring:
+        sweep = run_job(prefill_batching_job(LENGTHS, count), key=key, label="Measure both ways")
+    found = both(sweep) if sweep else []
+    with drawing:
+        _draw(found, count, key)
+
+
+def _draw(found: Sequence[Batched], count: int, key: str) -> None:
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-all"):
+        live_chart(
+            lambda: together_chart(found),
+            version=tuple(found),
+            key=f"{key}-all",
+            title=f"Until all {count} prompts have a token",
+            caption=f"one after another: {count} times the measured pass of one; both axes grow by factors",
+            alt="Measured time until every prompt has its first token, in one pass and one after another.",
+            table=lambda: _table(found),
+        )
+    with right, st.container(border=True, key=f"card-{key}-mean"):
+        live_chart(
+            lambda: mean_ttft_chart(found),
+            version=tuple(found),
+            key=f"{key}-mean",
+            title="Mean TTFT of the prompts",
+            caption="all there at the start; in one pass everybody waits for everybody",
+            alt="Mean time to first token of the prompts, in one pass and one after another.",
+            table=lambda: _table(found),
+        )
+    with st.container(key=f"{key}-words"):
+        st.text(_words(found))
+
+
+def _table(found: Sequence[Batched]) -> Table:
+    return Table(
+        ["tokens each", "one prompt", "all in one pass", "all in turn", "gain", "mean TTFT in turn"],
+        [
+            [
+                f"{one.num_tokens:,}",
+                seconds(one.alone.median_s),
+                seconds(one.together.median_s),
+                seconds(one.in_turn_s),
+                f"{significant(one.gain)} times",
+                seconds(one.ttft_in_turn_s),
+            ]
+            for one in found
+        ],
+    )
+
+
+def _words(found: Sequence[Batched]) -> str:
+    if not found:
+        return (
+            "Decode gains from batching because one sequence leaves the arithmetic idle. A prompt brings many "
+            "tokens of its own: measure what is left to gain."
+        )
+    shortest, longest = found[0], found[-1]
+    told = (
+        f"It helps the prefill of short prompts: {shortest.num_prompts} of {shortest.num_tokens:,} tokens in one "
+        f"pass give {significant(shortest.gain)} times the throughput of one after another"
+    )
+    if longest is shortest:
+        return f"{told}."
+    price = significant(longest.ttft_ratio)
+    return (
+        f"{told}, of {longest.num_tokens:,} tokens {significant(longest.gain)} times: one such prompt fills the "
+        "machine, and more tokens only take longer. The price is waiting for each other: at "
+        f"{longest.num_tokens:,} tokens the mean TTFT is {price} times that of taking turns. The condition is a "
+        "prompt with fewer tokens than the machine needs to be busy."
+    )
