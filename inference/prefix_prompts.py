@@ -14,10 +14,10 @@ _PASSAGE = (
     "dried fish, and did not miss a single night."
 )
 QUESTIONS = (
-    "Question: which fuels did the lamp burn, and in what order? Answer:",
-    "Question: what did the keepers eat during the great storm? Answer:",
-    "Question: where are the log books kept today, and what is in them? Answer:",
-    "Question: from where did the granite of the tower come? Answer:",
+    "which fuels did the lamp burn, and in what order? Answer:",
+    "what did the keepers eat during the great storm? Answer:",
+    "where are the log books kept today, and what is in them? Answer:",
+    "from where did the granite of the tower come? Answer:",
 )
 
 
@@ -33,8 +33,8 @@ def document(tokenizer: Any, num_tokens: int, title: str = "Part") -> list[int]:
 
 
 def question(tokenizer: Any, number: int) -> list[int]:
-    """Tokens to put behind a document; the questions go round."""
-    return inside(tokenizer, "\n\n" + QUESTIONS[number % len(QUESTIONS)])
+    """Tokens to put behind a document; the questions go round, but their numbers do not."""
+    return inside(tokenizer, f"\n\nQuestion {number + 1}: {QUESTIONS[number % len(QUESTIONS)]}")
 
 
 def inside(tokenizer: Any, text: str) -> list[int]:

@@ -1,0 +1,170 @@
+"""Prefix caching in tokens and blocks: what came from the cache, what was computed, what is kept."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.prefix_records import Served
+from inference.prefix_shared import SharedRun
+from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure
+from pages.charts.units import scaled
+
+STRIP_HEIGHT, BARS_HEIGHT = 210, 300
+_HALF = 0.32  # of a strip's height
+_MOST_DIVIDED = 80  # blocks side by side whose edges can still be told apart
+_MOST_NAMED = 12  # bars with a number of their own
+_OUTLINE = {"color": INK, "width": 1.2}
+
+
+def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
+    """One strip a request, from its first token on. Outlined: hit blocks. Solid: computed by prefill."""
+    chart = figure(height=STRIP_HEIGHT, x="tokens of the prompt", y="", is_empty=not rows)
+    if not rows:
+        return chart
+    served = [one for _, one in rows]
+    places = list(range(len(rows)))
+    chart.add_bar(
+        y=places,
+        base=np.array([one.cached_tokens for one in served]),
+        x=np.array([one.computed_tokens for one in served]),
+        orientation="h",
+        width=2 * _HALF,
+        marker={"color": PREFILL, "line": {"width": 0}},
+        name="computed by prefill",
+        hovertext=[_hover(name, one) for name, one in rows],
+        hoverinfo="text",
+    )
+    chart.add_bar(
+        y=places,
+        x=np.array([one.cached_tokens for one in served]),
+        orientation="h",
+        width=2 * _HALF,
+        marker={"color": CLEAR, "line": _OUTLINE},
+        name="from the cache",
+        hovertext=[_hover(name, one) for name, one in rows],
+        hoverinfo="text",
+    )
+    longest = max(one.prompt_tokens for one in served)
+    _edges(chart, served, longest)
+    chart.update_layout(barmode="overlay", margin={"l": 104, "r": 12, "t": 4, "b": 40})
+    chart.update_xaxes(range=[0, longest * 1.01], showgrid=False)
+    chart.update_yaxes(
+        range=[num_rows - 0.5, -0.5],
+        showgrid=False,
+        tickmode="array",
+        tickvals=places,
+        ticktext=[name for name, _ in rows],
+        tickfont={"size": 13, "color": INK},
+    )
+    return chart
+
+
+def _edges(chart: go.Figure, served: Sequence[Served], longest: int) -> None:
+    """Where one block ends and the next begins; of computed ones, only full blocks have an end."""
+    for is_hit, line in ((True, _OUTLINE), (False, {"color": CARD, "width": 1.5})):
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for place, one in enumerate(served):
+            if longest > _MOST_DIVIDED * one.block_size:
+                return
+            numbers = range(1, one.hit_blocks) if is_hit else range(one.hit_blocks + 1, _num_full(one) + 1)
+            for number in numbers:
+                x += [number * one.block_size] * 2 + [None]
+                y += [place - _HALF, place + _HALF, None]
+        chart.add_scatter(x=x, y=y, mode="lines", line=line, name="edges", hoverinfo="skip")
+
+
+def token_bars(served: Sequence[Served], num_bars: int, x: str) -> go.Figure:
+    """One bar a request: below, outlined, what came from the cache; above, solid, what was computed."""
+    chart = figure(height=BARS_HEIGHT, x=x, y="tokens of the prompt", is_empty=not served)
+    if not served:
+        return chart
+    at = np.arange(1, len(served) + 1)
+    cached = np.array([one.cached_tokens for one in served])
+    hover = [_hover(f"{x} {place}", one) for place, one in enumerate(served, start=1)]
+    chart.add_bar(
+        x=at,
+        y=cached,
+        marker={"color": CLEAR, "line": _OUTLINE},
+        name="from the cache",
+        hovertext=hover,
+        hoverinfo="text",
+    )
+    chart.add_bar(
+        x=at,
+        base=cached,
+        y=np.array([one.computed_tokens for one in served]),
+        marker={"color": PREFILL, "line": {"width": 0}},
+        name="computed by prefill",
+        hovertext=hover,
+        hoverinfo="text",
+    )
+    chart.update_layout(barmode="overlay")
+    _one_by_one(chart, num_bars)
+    return chart
+
+
+def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
+    """Bytes kept after each request under the budget; evicted blocks as numbers above."""
+    chart = figure(height=BARS_HEIGHT, x="learner", y="MB kept, measured", is_empty=run is None)
+    if run is None:
+        return chart
+    each_mb = run.kept_bytes / run.arrivals[-1].num_kept / 1e6 if run.arrivals[-1].num_kept else 0.0
+    at = np.arange(1, len(run.arrivals) + 1)
+    kept_mb = np.array([one.num_kept for one in run.arrivals]) * each_mb
+    chart.add_bar(
+        x=at,
+        y=kept_mb,
+        marker={"color": HAIRLINE, "line": _OUTLINE},
+        name="kept",
+        hovertext=[
+            f"after learner {place}: {one.num_kept:,} of {run.capacity:,} blocks kept, {one.num_evicted:,} evicted"
+            for place, one in enumerate(run.arrivals, start=1)
+        ],
+        hoverinfo="text",
+    )
+    budget_mb = run.budget_bytes / 1e6
+    chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=budget_mb, y1=budget_mb, line=_OUTLINE)
+    chart.add_annotation(
+        xref="paper",
+        x=0,
+        y=budget_mb,
+        text=f"budget: {scaled(run.budget_bytes, 'B')}",
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom",
+        font={"size": 13, "color": INK},
+    )
+    if any(one.num_evicted for one in run.arrivals) and num_bars <= _MOST_NAMED:
+        chart.add_scatter(
+            x=at,
+            y=kept_mb / 2,
+            mode="text",
+            text=[f"−{one.num_evicted}" if one.num_evicted else "" for one in run.arrivals],
+            textfont={"size": 13, "color": INK},
+            name="evicted",
+            hoverinfo="skip",
+        )
+    chart.update_yaxes(range=[0, max(budget_mb, float(kept_mb.max())) * 1.18])
+    _one_by_one(chart, num_bars)
+    return chart
+
+
+def _one_by_one(chart: go.Figure, num_bars: int) -> None:
+    chart.update_xaxes(range=[0.4, num_bars + 0.6], showgrid=False)
+    if num_bars <= _MOST_NAMED:
+        chart.update_xaxes(tickmode="array", tickvals=list(range(1, num_bars + 1)))
+
+
+def _num_full(one: Served) -> int:
+    return one.prompt_tokens // one.block_size
+
+
+def _hover(name: str, one: Served) -> str:
+    rest = one.prompt_tokens - _num_full(one) * one.block_size
+    return (
+        f"{name}: {one.prompt_tokens:,} tokens, {one.cached_tokens:,} from the cache, "
+        f"{one.computed_tokens:,} computed"
+        f"<br>{one.hit_blocks:,} blocks hit, {one.missed_blocks:,} missed, {rest:,} tokens in a partial block"
+    )

@@ -1,0 +1,23 @@
+"""The prefix caching lab: what equal beginnings save, what they cost, and whom they tell of each other."""
+
+from pages.ui.experiments.prefix_chat import conversation
+from pages.ui.experiments.prefix_pair import PREDICTION, outcome, two_prompts
+from pages.ui.experiments.prefix_shared import shared_prompt
+from pages.ui.experiments.prefix_tenants import tenants
+from pages.ui.lab import lab
+
+lab(
+    "Prefix caching",
+    "Same beginning, computed once: blocks of the KV cache kept and reused between requests.",
+    minutes=12,
+    prediction=PREDICTION,
+    outcome=outcome(),
+    views={
+        "Two prompts": two_prompts,
+        "Conversation": conversation,
+        "Shared system prompt": shared_prompt,
+        "Tenants": tenants,
+    },
+    key="prefix-lab",
+    how="Run Two prompts to see.",
+)

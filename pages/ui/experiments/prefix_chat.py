@@ -1,0 +1,141 @@
+"""A conversation whose turns reuse the turns before: tokens from the cache, TTFT both ways."""
+
+import statistics
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.prefix_chat import ASKED, NUM_TURNS, PRESETS, REPLY_TOKENS, WINS, Chat, Turn, chat_job
+from inference.prefix_records import estimated_ttft_s, median_ttft_s
+from inference.roofline import Ceilings
+from pages.charts.prefix import token_bars
+from pages.charts.prefix_ttft import ttft_turns
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    preset: str = WINS
+    num_turns: int = NUM_TURNS
+    reply_tokens: int = REPLY_TOKENS
+    """The most of each reply."""
+    block_size: int = 16
+
+
+_DEFAULT = ChatSettings()
+
+
+def conversation(settings: ChatSettings = _DEFAULT, *, key: str = "prefix-chat", is_fixed: bool = False) -> None:
+    """Two charts, what was said, and one paragraph."""
+    controls = Controls(key, is_fixed=is_fixed)
+    with row(key):
+        preset = controls.select("Preset", tuple(PRESETS), settings.preset, width=300)
+        num_turns = controls.number("Turns", settings.num_turns, 2, len(ASKED))
+    job = chat_job(
+        PRESETS[preset], num_turns=num_turns, reply_tokens=settings.reply_tokens, block_size=settings.block_size
+    )
+    found = run_job(job, key=key, label="Run")
+    turns = found.turns if found else ()
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-tokens"):
+        _draw_tokens(turns, num_turns, key)
+    with right, st.container(border=True, key=f"card-{key}-ttft"):
+        _draw_ttft(found, num_turns, state.laboratory().ceilings, key)
+    with st.container(key=f"{key}-words"):
+        st.text(words(found) if found and len(turns) > 1 else _BEFORE)
+
+
+_BEFORE = "A chat sends everything said so far with every turn. Run to see how much of it has to be computed again."
+
+
+def _draw_tokens(turns: tuple[Turn, ...], num_turns: int, key: str) -> None:
+    served = [turn.warm[-1] for turn in turns]
+    live_chart(
+        lambda: token_bars(served, num_turns, "turn"),
+        version=(tuple(served), num_turns),
+        key=f"{key}-tokens",
+        title="Prompt of each turn, with reuse",
+        caption="outlined: from the cache; solid: computed by prefill",
+        alt="Tokens of each turn's prompt: those from the cache and those that prefill computed.",
+        table=lambda: Table(
+            ["turn", "question", "reply", "tokens", "from the cache", "computed"],
+            [
+                [
+                    str(place),
+                    turn.question,
+                    turn.reply,
+                    f"{turn.warm[0].prompt_tokens:,}",
+                    f"{turn.warm[0].cached_tokens:,}",
+                    f"{turn.warm[0].computed_tokens:,}",
+                ]
+                for place, turn in enumerate(turns, start=1)
+            ],
+        ),
+    )
+
+
+def _draw_ttft(found: Chat | None, num_turns: int, ceilings: Ceilings | None, key: str) -> None:
+    turns = found.turns if found else ()
+    likely_s = [_likely_s(found, turn, ceilings) for turn in turns] if found and ceilings else []
+    live_chart(
+        lambda: ttft_turns(turns, num_turns, likely_s),
+        version=(turns, num_turns, tuple(likely_s)),
+        key=f"{key}-ttft",
+        title="TTFT of each turn, both ways",
+        caption="solid: measured, medians of repeats in turn; dashed: estimated",
+        alt="Time to the first token turn by turn: computed again, and reusing the turns before.",
+        table=lambda: Table(
+            ["turn", "computed again", "with reuse", "estimated", "estimated with reuse"],
+            [
+                [
+                    str(place + 1),
+                    seconds(median_ttft_s(turn.cold)),
+                    seconds(median_ttft_s(turn.warm)),
+                    *(map(seconds, likely_s[place]) if likely_s else ("roofs not measured",) * 2),
+                ]
+                for place, turn in enumerate(turns)
+            ],
+        ),
+    )
+
+
+def _likely_s(found: Chat, turn: Turn, ceilings: Ceilings) -> tuple[float, float]:
+    prompt = turn.warm[0].prompt_tokens
+    cold, warm = (
+        estimated_ttft_s(found.spec, ceilings, prompt_tokens=prompt, cached_tokens=cached)
+        for cached in (0, turn.warm[-1].cached_tokens)
+    )
+    return cold, warm
+
+
+def words(found: Chat) -> str:
+    """The phase it helps, the price, the condition, with the run's numbers."""
+    served = [turn.warm[-1] for turn in found.turns]
+    cached, prompt = sum(one.cached_tokens for one in served), sum(one.prompt_tokens for one in served)
+    last = found.turns[-1]
+    ratio = median_ttft_s(last.cold) / median_ttft_s(last.warm)
+    equal = all(turn.both.are_equal for turn in found.turns)
+    replies = "The replies are the same both ways" if equal else "Some replies part at a near tie"
+    price = f"The price: {scaled(found.kept_bytes, 'B')} kept by turn {len(found.turns)}."
+    if not cached:
+        return (
+            f"None of {prompt:,} prompt tokens came from the cache: the time of day changes in the first block, so "
+            f"every later block is new too, and the last turn's TTFT is {significant(ratio)} times shorter, which "
+            f"is to say not. {price} The condition is the same beginning: put what changes at the end."
+        )
+    return (
+        f"It helps prefill: {percent(cached / prompt)} of all prompt tokens came from the cache, and the last "
+        f"turn's TTFT is {significant(ratio)} times shorter. {replies}; decode takes {_itl(found)} a token, "
+        f"without and with reuse. {price} The condition: every turn begins with exactly the tokens of the one "
+        "before; a partial block at the end is always computed again."
+    )
+
+
+def _itl(found: Chat) -> str:
+    cold = [value for turn in found.turns for value in turn.both.cold_s]
+    warm = [value for turn in found.turns for value in turn.both.warm_s]
+    return f"{seconds(statistics.median(cold))} and {seconds(statistics.median(warm))}" if cold else "no time"

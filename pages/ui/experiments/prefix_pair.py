@@ -1,0 +1,265 @@
+"""Two prompts with the same beginning: what the second one reuses, and its TTFT cold and warm."""
+
+import statistics
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.next_token import Vocabulary
+from inference.prefix_pair import (
+    CHANGED,
+    LONGEST_TEXT,
+    LOSES,
+    PRESETS,
+    REPEATS,
+    SHARED_TOKENS,
+    WINS,
+    PairPrompts,
+    PairRun,
+    pair_job,
+)
+from inference.prefix_records import Served, estimated_ttft_s, median_ttft_s, saving
+from inference.roofline import Ceilings
+from pages.charts.prefix import strips
+from pages.charts.prefix_ttft import ttft_bars
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui import state
+from pages.ui.card import Card, Figure, card
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.experiments.prefix_strip import Pair, prefix_strip
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.prediction import Outcome, Prediction
+
+_BINS = ((1.25, "hardly shorter"), (5.0, "up to 5 times"), (20.0, "5 to 20 times"))
+_ABOVE = "over 20 times"
+PREDICTION = Prediction(
+    "prefix",
+    f"A prompt that begins with a document of {SHARED_TOKENS:,} tokens has been answered. Another begins with the "
+    "same document and asks another question. How many times shorter is its time to the first token, on this "
+    "machine?",
+    (*(name for _, name in _BINS), _ABOVE),
+)
+OWN = "Two prompts of your own"
+BLOCK_SIZES = (4, 8, 16, 32, 64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class PairSettings:
+    preset: str = WINS
+    shared_tokens: int = SHARED_TOKENS
+    changed: int = CHANGED
+    """The second document's token that is another, where the preset changes one; counted from 1."""
+    block_size: int = 16
+    """Tokens a block: vLLM's default."""
+    repeats: int = REPEATS
+
+
+_DEFAULT = PairSettings()
+_OWN_TEXTS = (
+    "You are a patient teacher of physics. Answer in two sentences. Why is the sky blue?",
+    "You are a patient teacher of physics. Answer in two sentences. Why is the sunset red?",
+)
+
+
+def two_prompts(settings: PairSettings = _DEFAULT, *, key: str = "prefix-pair", is_fixed: bool = False) -> None:
+    """Both prompts block by block, two charts, and the numbers of the run."""
+    controls = Controls(key, is_fixed=is_fixed)
+    with row(key):
+        preset = controls.select("Preset", (*PRESETS, OWN), settings.preset, width=300)
+        block_size = controls.select("Tokens a block", BLOCK_SIZES, settings.block_size, width=130)
+        changed = 0
+        if preset == LOSES:
+            changed = controls.number("Changed token", settings.changed, 1, settings.shared_tokens)
+    prompts = PairPrompts(settings.shared_tokens, changed)
+    if preset == OWN:
+        texts = zip(("First prompt", "Second prompt"), st.columns(2), _OWN_TEXTS, strict=True)
+        prompts = PairPrompts(own=_own([_text(controls, *one) for one in texts]))
+    job = pair_job(prompts, block_size=block_size, repeats=settings.repeats)
+    found = run_job(job, key=key, label="Run")
+    ceilings = state.laboratory().ceilings
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-blocks"):
+        _draw_blocks(found, block_size, key)
+    with right, st.container(border=True, key=f"card-{key}-ttft"):
+        _draw_ttft(found, ceilings, key)
+    with st.container(border=True, key=f"card-{key}-numbers"):
+        card(numbers(found), key=f"{key}-numbers")
+    _prompts(prompts, block_size, key)
+
+
+def _text(controls: Controls, label: str, column: "st.delta_generator.DeltaGenerator", text: str) -> str:
+    with column:
+        return controls.text(label, text, max_chars=LONGEST_TEXT, height=110)
+
+
+def _own(texts: list[str]) -> tuple[str, str]:
+    first, second = texts
+    return first, second
+
+
+def _prompts(prompts: PairPrompts, block_size: int, key: str) -> None:
+    engine = state.laboratory().engine
+    pair: Pair | None = None
+    vocabulary: Vocabulary | None = None
+    if engine is not None:
+        first, second = state.remembered(f"{key}-ids", prompts, lambda: prompts.token_ids(engine))
+        pair, vocabulary = Pair(tuple(first), tuple(second)), engine.token_bytes
+    for place, column in enumerate(st.columns(2)):
+        shown = pair if pair is None or place == 0 else Pair(pair.other, pair.shown)
+        title = "First prompt" if place == 0 else "Second prompt"
+        if shown:
+            title += f": {len(shown.shown):,} tokens; shaded: blocks that begin alike"
+        with column, st.container(border=True, key=f"card-{key}-prompt-{place}"):
+            prefix_strip(shown, vocabulary, block_size=block_size, title=title, key=f"{key}-prompt-{place}")
+
+
+def _rows(found: PairRun | None) -> list[tuple[str, Served]]:
+    if found is None:
+        return []
+    rows = [("first", found.first)]
+    rows += [("second, cold", found.cold[0])] if found.cold else []
+    return rows + ([("second, warm", found.warm[0])] if found.warm else [])
+
+
+def _draw_blocks(found: PairRun | None, block_size: int, key: str) -> None:
+    rows = _rows(found)
+    live_chart(
+        lambda: strips(rows, 3),
+        version=tuple(rows),
+        key=f"{key}-blocks",
+        title=f"Blocks of {block_size} tokens",
+        caption="outlined: hit, copied from the cache; solid: computed by prefill",
+        alt="A strip for each request: blocks from the cache, then tokens that prefill computed.",
+        table=lambda: Table(
+            ["request", "tokens", "blocks hit", "blocks missed", "computed tokens"],
+            [
+                [
+                    name,
+                    f"{one.prompt_tokens:,}",
+                    str(one.hit_blocks),
+                    str(one.missed_blocks),
+                    f"{one.computed_tokens:,}",
+                ]
+                for name, one in rows
+            ],
+        ),
+    )
+
+
+def _draw_ttft(found: PairRun | None, ceilings: Ceilings | None, key: str) -> None:
+    arms = [("cold", found.cold), ("warm", found.warm)] if found and found.warm else []
+    likely_s = [_likely_s(found, served[0], ceilings) for _, served in arms] if found and ceilings else []
+    live_chart(
+        lambda: ttft_bars(arms, 2, likely_s=likely_s),
+        version=(tuple(arms), tuple(likely_s)),
+        key=f"{key}-ttft",
+        title="TTFT of the second prompt",
+        caption="cold: empty cache; warm: first prompt kept; a dot a repeat, in turn; dashed: estimated",
+        alt="Time to the first token of the second prompt, cold and warm, measured and estimated.",
+        table=lambda: Table(
+            ["", "measured", "look-up", "joining blocks", "forward pass", "estimated"],
+            [
+                [name, *_parts(served), seconds(likely_s[place]) if likely_s else "roofs not measured"]
+                for place, (name, served) in enumerate(arms)
+            ],
+        ),
+    )
+
+
+def _likely_s(found: PairRun, served: Served, ceilings: Ceilings) -> float:
+    return estimated_ttft_s(
+        found.spec, ceilings, prompt_tokens=served.prompt_tokens, cached_tokens=served.cached_tokens
+    )
+
+
+def _parts(served: tuple[Served, ...]) -> list[str]:
+    parts = (
+        [one.ttft_s for one in served],
+        [one.lookup_s for one in served],
+        [one.assemble_s for one in served],
+        [one.forward_s for one in served],
+    )
+    return [seconds(statistics.median(part)) for part in parts]
+
+
+def numbers(found: PairRun | None) -> Card:
+    """What the run shows, and a sentence with the phase, the price and the condition."""
+    if found is None or not found.warm:
+        return Card(sentence="Run to see what the second prompt can reuse, and what that is worth.", height=_HEIGHT)
+    warm = found.warm[0]
+    saved = saving(found.spec, prompt_tokens=warm.prompt_tokens, cached_tokens=warm.cached_tokens)
+    figures = [
+        Figure(f"{significant(found.speedup)} times", "cold over warm TTFT, measured"),
+        Figure(
+            percent(saved.share) if warm.hit_blocks else "none",
+            f"of {scaled(saved.cold.flops, 'FLOP')} saved, estimated",
+            hint=f"{scaled(saved.warm.flops, 'FLOP')} are left",
+        ),
+        Figure(f"{warm.hit_blocks:,} hit, {warm.missed_blocks:,} missed", "full blocks of the second prompt"),
+    ]
+    if found.both:
+        pair = " / ".join(_ms(statistics.median(values)) for values in (found.both.cold_s, found.both.warm_s))
+        figures.append(Figure(f"{pair} ms", "a token in decode, cold / warm, measured"))
+    return Card(figures=tuple(figures), sentence=words(found), height=_HEIGHT)
+
+
+def _ms(value_s: float) -> str:
+    return significant(value_s * 1e3)
+
+
+def words(found: PairRun) -> str:
+    """The phase it helps, the price, the condition."""
+    warm, cold_s, warm_s = found.warm[0], median_ttft_s(found.cold), median_ttft_s(found.warm)
+    joined_s = statistics.median(one.lookup_s + one.assemble_s for one in found.warm)
+    price = (
+        f"The price: {scaled(found.kept_bytes, 'B')} kept, {seconds(found.keep_s)} to copy the blocks out after "
+        f"the first prompt, {seconds(joined_s)} in each warm TTFT to find and join them."
+    )
+    if not warm.hit_blocks:
+        return (
+            f"Only the first {found.shared_tokens:,} tokens are equal, no full block of {found.block_size} before "
+            "the last token: each later block has another parent, so none hits and prefill is no shorter "
+            f"({seconds(cold_s)} cold, {seconds(warm_s)} warm). {price}"
+        )
+    helped = f"It helps prefill: {seconds(cold_s)} became {seconds(warm_s)} to the first token."
+    if found.both:
+        helped += f" Decode is as it was, {_outputs(found)}."
+    return (
+        f"{helped} {price} The condition: the same tokens from position 0 on, in whole blocks; "
+        f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit."
+    )
+
+
+def _outputs(found: PairRun) -> str:
+    both = found.both
+    assert both is not None
+    if both.are_equal:
+        apart = significant(both.logit_difference, 2)
+        return f"and all {len(both.warm_tokens)} greedy tokens are the same (logits at most {apart} apart)"
+    tie = (
+        "a tie within rounding" if (both.margin or 0.0) <= both.logit_difference else "more than rounding explains"
+    )
+    return (
+        f"but token {both.num_equal + 1} is another: the cold logits prefer theirs by "
+        f"{significant(both.margin or 0.0, 2)}, {tie}"
+    )
+
+
+def outcome() -> Outcome | None:
+    """What the default run found; None until it has been run."""
+    lab = state.laboratory()
+    done = lab.experiments.get(pair_job(), state.learner()) if lab.experiments else None
+    if not done or done.state != "done" or not done.result:
+        return None
+    times = done.result.speedup
+    right = next((name for most, name in _BINS if times < most), _ABOVE)
+    warm = done.result.warm[0]
+    return Outcome(
+        right,
+        f"Measured here: {significant(times)} times, with {warm.computed_tokens:,} of {warm.prompt_tokens:,} "
+        "tokens left to compute.",
+    )
+
+
+_HEIGHT = 142

@@ -1,0 +1,140 @@
+"""System prompts shared by many learners: hits in each request, evictions under a budget."""
+
+import statistics
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.prefix_shared import (
+    BUDGET_MB,
+    MOST_LEARNERS,
+    NUM_LEARNERS,
+    PRESETS,
+    SYSTEM_TOKENS,
+    WINS,
+    Arrivals,
+    SharedRun,
+    shared_job,
+)
+from pages.charts.prefix import kept_blocks, token_bars
+from pages.charts.units import percent, scaled, seconds
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+BUDGETS_MB = (0.5, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSettings:
+    preset: str = WINS
+    num_learners: int = NUM_LEARNERS
+    system_tokens: int = SYSTEM_TOKENS
+    budget_mb: float = BUDGET_MB
+    block_size: int = 16
+
+
+_DEFAULT = SharedSettings()
+
+
+def shared_prompt(
+    settings: SharedSettings = _DEFAULT, *, key: str = "prefix-shared", is_fixed: bool = False
+) -> None:
+    """Two charts over the same requests, and one paragraph."""
+    controls = Controls(key, is_fixed=is_fixed)
+    with row(key):
+        preset = controls.select("Preset", tuple(PRESETS), settings.preset, width=300)
+        num_learners = controls.number("Learners", settings.num_learners, 1, MOST_LEARNERS)
+        budget_mb = controls.steps(
+            "Budget", BUDGETS_MB, settings.budget_mb, format_func=lambda value: f"{value:g} MB"
+        )
+    arrivals = Arrivals(PRESETS[preset].num_prompts, num_learners, settings.system_tokens)
+    job = shared_job(arrivals, budget_mb=budget_mb, block_size=settings.block_size)
+    found = run_job(job, key=key, label="Run")
+    left, right = st.columns(2)
+    with left, st.container(border=True, key=f"card-{key}-tokens"):
+        _draw_tokens(found, num_learners, key)
+    with right, st.container(border=True, key=f"card-{key}-kept"):
+        _draw_kept(found, num_learners, key)
+    with st.container(key=f"{key}-words"):
+        st.text(words(found) if found else _BEFORE)
+
+
+_BEFORE = (
+    "Each learner's request is a system prompt and a question of their own. Run to see what the cache can hold."
+)
+
+
+def _draw_tokens(found: SharedRun | None, num_learners: int, key: str) -> None:
+    served = [one.served for one in found.arrivals] if found else []
+    live_chart(
+        lambda: token_bars(served, num_learners, "learner"),
+        version=(tuple(served), num_learners),
+        key=f"{key}-tokens",
+        title="Prompt of each request",
+        caption="outlined: from the cache; solid: computed by prefill",
+        alt="Tokens of each request's prompt: those from the cache and those that prefill computed.",
+        table=lambda: _table(found),
+    )
+
+
+def _draw_kept(found: SharedRun | None, num_learners: int, key: str) -> None:
+    live_chart(
+        lambda: kept_blocks(found, num_learners),
+        version=(found, num_learners),
+        key=f"{key}-kept",
+        title="Blocks kept after each request",
+        caption="numbers in the bars: blocks evicted to make room",
+        alt="Bytes of the kept blocks after each request, under the budget, and the blocks evicted for it.",
+        table=lambda: _table(found),
+    )
+
+
+def _table(found: SharedRun | None) -> Table:
+    arrivals = found.arrivals if found else ()
+    return Table(
+        ["learner", "system prompt", "blocks hit", "computed tokens", "TTFT, measured", "evicted", "kept"],
+        [
+            [
+                str(place),
+                str(one.prompt + 1),
+                f"{one.served.hit_blocks:,}",
+                f"{one.served.computed_tokens:,}",
+                seconds(one.served.ttft_s),
+                f"{one.num_evicted:,}",
+                f"{one.num_kept:,}",
+            ]
+            for place, one in enumerate(arrivals, start=1)
+        ],
+    )
+
+
+def words(found: SharedRun) -> str:
+    """The phase it helps, the price, the condition, with the run's numbers."""
+    hit = [one.served.ttft_s for one in found.arrivals if one.served.hit_blocks]
+    missed = [one.served.ttft_s for one in found.arrivals if not one.served.hit_blocks]
+    num_evicted = sum(one.num_evicted for one in found.arrivals)
+    told = [f"{percent(found.hit_share) if hit else 'None'} of all prompt tokens came from the cache."]
+    if hit and missed:
+        told.append(
+            f"It helps prefill: a median TTFT of {seconds(statistics.median(hit))} where something hit "
+            f"({len(hit)} requests), {seconds(statistics.median(missed))} where nothing did ({len(missed)})."
+        )
+    elif missed and len(missed) > 1:
+        told.append(f"Prefill computed everything: a median TTFT of {seconds(statistics.median(missed))}.")
+    told.append(
+        f"The price: {scaled(found.kept_bytes, 'B')} of {scaled(found.budget_bytes, 'B')} kept, "
+        f"{num_evicted:,} blocks evicted."
+    )
+    told.append(_TURNS if num_evicted and len({one.prompt for one in found.arrivals}) > 1 else _ONE)
+    return " ".join(told)
+
+
+_ONE = (
+    "The condition: the shared prompt is asked for again before its blocks are the oldest; questions, which nobody "
+    "repeats, are evicted first."
+)
+_TURNS = (
+    "The condition is room for all prompts that take turns: the least recently used blocks are evicted, and those "
+    "are the ones of the prompt that comes next."
+)

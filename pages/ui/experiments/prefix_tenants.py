@@ -1,0 +1,119 @@
+"""Two tenants on one cache: the clock tells one what the other asked; a salt hides it, and what that costs."""
+
+import statistics
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.prefix_records import median_ttft_s
+from inference.prefix_tenants import (
+    PRESETS,
+    RECORD_TOKENS,
+    REPEATS,
+    SECRETS,
+    TRUE_SECRET,
+    WINS,
+    Guess,
+    Leak,
+    Tenants,
+    spread,
+    tenants_job,
+)
+from pages.charts.prefix_ttft import ttft_bars
+from pages.charts.units import seconds, significant
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+
+_HEIGHT = 230
+_CLEAR = 1.3  # times: what a stranger's clock tells apart through the noise of a few repeats
+_ARMS = ((False, "One cache for all"), (True, "A salt for each tenant"))
+
+
+@dataclass(frozen=True, slots=True)
+class TenantsSettings:
+    preset: str = WINS
+    record_tokens: int = RECORD_TOKENS
+    block_size: int = 16
+    repeats: int = REPEATS
+
+
+_DEFAULT = TenantsSettings()
+
+
+def tenants(settings: TenantsSettings = _DEFAULT, *, key: str = "prefix-tenants", is_fixed: bool = False) -> None:
+    """The same guesses timed without and with salts, side by side, and one paragraph."""
+    controls = Controls(key, is_fixed=is_fixed)
+    with row(key):
+        preset = controls.select("Preset", tuple(PRESETS), settings.preset, width=340)
+    leak = Leak(PRESETS[preset].is_at_end, settings.record_tokens)
+    found = run_job(
+        tenants_job(leak, block_size=settings.block_size, repeats=settings.repeats), key=key, label="Run"
+    )
+    with st.container(key=f"{key}-story"):
+        st.text(
+            "Tenant A has sent a patient record with a diagnosis. Tenant B knows the record, but not the "
+            f"diagnosis, and sends it with each of {len(SECRETS)} guesses, only to time the answers."
+        )
+    guesses = found.guesses if found else ()
+    longest_s = max((one.ttft_s for guess in guesses for one in (*guess.together, *guess.salted)), default=0.0)
+    for (is_salted, title), column in zip(_ARMS, st.columns(2), strict=True):
+        name = "salted" if is_salted else "together"
+        with column, st.container(border=True, key=f"card-{key}-{name}"):
+            _draw(guesses, longest_s, title=title, is_salted=is_salted, key=f"{key}-{name}")
+    with st.container(key=f"{key}-words"):
+        st.text(words(found) if found else _BEFORE)
+
+
+_BEFORE = "Run to see whether the clock gives tenant A's diagnosis away."
+
+
+def _draw(guesses: tuple[Guess, ...], longest_s: float, *, title: str, is_salted: bool, key: str) -> None:
+    rows = [(one.secret, one.salted if is_salted else one.together) for one in guesses]
+    live_chart(
+        lambda: ttft_bars(rows, len(SECRETS), longest_s=longest_s, height=_HEIGHT),
+        version=(tuple(rows), longest_s),
+        key=key,
+        title=title,
+        caption="TTFT of each guess, measured: median, a dot for each repeat",
+        alt=f"{title}: time to the first token of each of tenant B's guesses.",
+        table=lambda: Table(
+            ["guess", "blocks hit", "TTFT, measured"],
+            [[name, f"{served[0].hit_blocks:,}", seconds(median_ttft_s(served))] for name, served in rows],
+        ),
+    )
+
+
+def words(found: Tenants) -> str:
+    """What the clock says without salts and with them, why, and the price of the salt."""
+    (first, times), (_, salted_times) = (spread(found.guesses, is_salted=arm) for arm, _ in _ARMS)
+    hits = [guess.together[0].hit_blocks for guess in found.guesses]
+    if len(set(hits)) == 1:
+        told = (
+            f"Every guess hits the same {hits[0]} blocks, because partial blocks are never kept: the fastest is "
+            f"{significant(times)} times ahead of the next, which tells nothing."
+        )
+    elif times > _CLEAR and first == TRUE_SECRET:
+        told = (
+            f"On one cache {SECRETS[first]} is answered {significant(times)} times sooner than the next guess: a "
+            "hit shortens prefill, so timing reveals what another tenant has asked. With a salt in every hash "
+            f"nothing of another tenant's hits, and the fastest guess is only {significant(salted_times)} times "
+            "ahead of the next."
+        )
+    else:
+        told = (
+            f"On one cache the fastest guess is {significant(times)} times ahead of the next: through this much "
+            "noise the clock does not give the diagnosis away in these few repeats."
+        )
+    return f"{told} {_price(found)}" if found.added_blocks_salted is not None else told
+
+
+def _price(found: Tenants) -> str:
+    right = found.guesses[TRUE_SECRET]
+    together_s, salted_s = (statistics.median(one.ttft_s for one in arm) for arm in (right.together, right.salted))
+    per_block = right.together[0].block_size
+    return (
+        f"The price of the salt: where both tenants ask the same, tenant B's prefill takes {seconds(salted_s)} "
+        f"instead of {seconds(together_s)}, and {found.added_blocks_salted} blocks of {per_block} tokens are kept "
+        f"a second time instead of {found.added_blocks}."
+    )
