@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 import streamlit as st
+from pydantic import TypeAdapter
 
 from inference.experiments import Experiment, Job
 from inference.sweep_io import to_csv
@@ -68,17 +69,22 @@ def _ended(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> No
         type="secondary" if has_result else "primary",
         disabled=lab.experiments is None,
     )
-    sweep = found.result if found else None
-    if isinstance(sweep, Sweep):
-        st.download_button(
-            "Export",
-            lambda: to_csv(sweep),
-            "sweep.csv",
-            "text/csv",
-            key=f"{key}-export",
-            on_click="ignore",
-        )
+    if found and found.result is not None:
+        _export(job, found.result, key)
     st.text(_words(job, found))
+
+
+def _export(job: Job[T], result: T, key: str) -> None:
+    """A sweep as CSV, one line per pass; anything else as JSON: the numbers that are on the screen."""
+    if isinstance(result, Sweep):
+        content, name, kind = (lambda: to_csv(result)), "sweep.csv", "text/csv"
+    else:
+        content, name, kind = (lambda: _json(job, result)), "result.json", "application/json"
+    st.download_button("Export", content, name, kind, key=f"{key}-export", on_click="ignore")
+
+
+def _json(job: Job[T], result: T) -> str:
+    return TypeAdapter(job.kind).dump_json(result, indent=1).decode()
 
 
 def _words(job: Job[T], found: Experiment[T] | None) -> str:

@@ -107,6 +107,7 @@ def test_a_computed_pace_is_the_roofline_of_the_datasheet() -> None:
     # claims: 2 FLOPs for each of 7.5e9 multiplied weights and 2,048 tokens at 989 TFLOP/s, attention on top
     assert pace.prefill_s(2048) == pytest.approx(2 * 6.98e9 * 2048 / 989e12, rel=0.06)
     assert pace.decode_s(1, 128) == pytest.approx(15.0e9 / 3.35e12, rel=0.02)
+    assert pace.decode_s(1, 65) == pace.decode_s(1, 128) > pace.decode_s(1, 64)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,191 @@
+"""Two workers, both ways: what each stream waited, what each worker did, what a link and a fleet would give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.disaggregation import ARRANGEMENTS, Comparison, Served, gaps
+from inference.trace import Phase
+from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure
+from pages.charts.units import scaled, seconds
+
+GAPS_HEIGHT, LANES_HEIGHT, HEIGHT = 360, 250, 330
+_PHASES: tuple[Phase, ...] = ("prefill", "decode")
+_PANELS = ((0.56, 1.0), (0.0, 0.44))
+
+
+def gaps_chart(found: Comparison | None) -> go.Figure:
+    """A circle per token: how long its reader waited for it. One panel per arrangement, on the same axes."""
+    chart = figure(height=GAPS_HEIGHT, x="s since the start", y="", is_empty=not (found and found.served))
+    chart.update_layout(yaxis2=chart.layout.yaxis, margin={"t": 24})
+    longest = (
+        max((gap for served in found.served for gap in _gaps(found, served)[1]), default=1.0) if found else 1.0
+    )
+    for number, arrangement in enumerate(ARRANGEMENTS):
+        name = "y2" if number else "y"
+        served = found.of(arrangement) if found else None
+        if found and served:
+            times, waited, places = _gaps(found, served)
+            chart.add_scatter(
+                x=np.array(times),
+                y=np.array(waited) * 1e3,
+                mode="markers",
+                marker={"color": DECODE, "size": 5, "symbol": "circle"},
+                name=arrangement,
+                yaxis=name,
+                customdata=np.array(places),
+                hovertemplate=f"{arrangement}, request %{{customdata}}: %{{y:.3g}} ms<extra></extra>",
+            )
+        axis = {"domain": _PANELS[number], "range": [0, longest * 1.08e3], "title": {"text": "ITL, ms, measured"}}
+        chart.update_layout({f"yaxis{number + 1 if number else ''}": axis})
+        _panel_name(chart, arrangement, _PANELS[number][1])
+    chart.update_layout(xaxis={"anchor": "y2"}, yaxis2={"anchor": "x"})
+    return chart
+
+
+def _gaps(found: Comparison, served: Served) -> tuple[list[float], list[float], list[int]]:
+    every = [(*pair, place + 1) for place in range(len(found.asks)) for pair in gaps(served, place)]
+    return [one[0] for one in every], [one[1] for one in every], [one[2] for one in every]
+
+
+def _panel_name(chart: go.Figure, text: str, top: float) -> None:
+    chart.add_annotation(
+        x=0,
+        xref="paper",
+        xanchor="left",
+        y=top,
+        yref="paper",
+        yanchor="bottom",
+        text=text,
+        showarrow=False,
+        font={"size": 12, "color": INK},
+    )
+
+
+def lanes_chart(found: Comparison | None) -> go.Figure:
+    """What each worker did when, and the caches on their way between them."""
+    chart = figure(
+        height=LANES_HEIGHT, x="s since the start, measured", y="", is_empty=not (found and found.served)
+    )
+    names = [f"{arrangement[:3]}. {worker}" for arrangement in ARRANGEMENTS for worker in ("1st", "2nd")]
+    rows = [*names[:3], "cache sent", names[3]]
+    for arrangement in ARRANGEMENTS if found else ():
+        served = found.of(arrangement) if found else None
+        if not served:
+            continue
+        for phase in _PHASES:
+            mine = [one for one in served.passes if one.phase == phase]
+            lanes = [f"{arrangement[:3]}. {('1st', '2nd')[one.worker]}" for one in mine]
+            _bars(
+                chart,
+                lanes,
+                [(one.start_s, one.end_s) for one in mine],
+                COLOURS[phase],
+                f"{arrangement}, {phase}",
+                width=0.8 if phase == "prefill" else 0.5,
+            )
+        moved = [(one.start_s, one.end_s) for one in served.transfers]
+        _bars(chart, ["cache sent"] * len(moved), moved, INK, f"{arrangement}, cache sent", width=0.8)
+    chart.update_layout(
+        barmode="overlay",
+        margin={"l": 84},
+        yaxis={
+            "categoryorder": "array",
+            "categoryarray": rows[::-1],
+            "range": [-0.5, len(rows) - 0.5],
+            "showticklabels": True,
+            "showgrid": False,
+        },
+    )
+    return chart
+
+
+def _bars(
+    chart: go.Figure, lanes: list[str], spans: list[tuple[float, float]], colour: str, name: str, *, width: float
+) -> None:
+    chart.add_bar(
+        y=lanes,
+        base=np.array([start for start, _ in spans]),
+        x=np.array([end - start for start, end in spans]),
+        orientation="h",
+        width=width,
+        marker={"color": colour, "line": {"width": 0}},
+        name=name,
+        hovertext=[f"{name}: {seconds(end - start)} from {seconds(start)}" for start, end in spans],
+        hoverinfo="text",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One link and the estimated seconds the cache takes on it."""
+
+    link: str
+    seconds: float
+
+
+def links_chart(rows: Sequence[Moved], prefill_s: float) -> go.Figure:
+    """How long the cache is on each link, beside how long its prefill takes; by factors of ten."""
+    chart = figure(height=HEIGHT, x="s, estimated", y="")
+    names, values = [row.link for row in rows], np.array([row.seconds for row in rows])
+    chart.add_bar(
+        y=names,
+        x=values,
+        orientation="h",
+        width=0.5,
+        marker={"color": "rgba(0,0,0,0)", "line": {"color": ESTIMATE, "width": 1.5}},
+        text=[f" {seconds(value)}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        hovertext=[f"{row.link}: {seconds(row.seconds)}, estimated" for row in rows],
+        hoverinfo="text",
+    )
+    chart.add_vline(x=prefill_s, line=DASHED)
+    chart.add_annotation(
+        x=np.log10(prefill_s),
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        text=f"its prefill: {seconds(prefill_s)}",
+        showarrow=False,
+        font={"size": 12, "color": ESTIMATE},
+    )
+    low, high = min(*values, prefill_s), max(*values, prefill_s)
+    chart.update_layout(
+        margin={"l": 140, "t": 24},
+        xaxis={"type": "log", "range": [np.log10(low) - 0.7, np.log10(high) + 0.9], "dtick": 1},
+        yaxis={"autorange": "reversed", "showgrid": False},
+    )
+    return chart
+
+
+def goodput_chart(splits: Sequence[tuple[int, float]], together: float, num_workers: int) -> go.Figure:
+    """Requests a second within both limits, by how many of the workers prefill; dashed: all of them do both."""
+    chart = figure(
+        height=HEIGHT, x=f"prefill workers, of {num_workers}", y="requests/s within the limits, simulated"
+    )
+    chart.add_scatter(
+        x=np.array([number for number, _ in splits]),
+        y=np.array([value for _, value in splits]),
+        mode="lines+markers",
+        line={"color": ESTIMATE, "width": 1.5, "dash": "dot"},
+        marker={"color": INK, "size": 7},
+        name="apart",
+        hovertemplate=f"%{{x}} of {num_workers} prefill: %{{y:.3g}} requests/s, simulated<extra></extra>",
+    )
+    chart.add_hline(y=together, line=DASHED)
+    chart.add_annotation(
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=together,
+        yanchor="bottom",
+        text=f"all {num_workers} colocated: {scaled(together, 'requests/s')}",
+        showarrow=False,
+        font={"size": 12, "color": ESTIMATE},
+    )
+    most = max([together, *(value for _, value in splits)]) or 1.0
+    chart.update_layout(xaxis={"dtick": 1}, yaxis={"range": [0, most * 1.2]})
+    return chart

@@ -1,0 +1,206 @@
+"""Prefill and decode in two processes, against both in each: what readers wait, and what moving the cache costs."""
+
+import statistics
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.disaggregation import PRESETS, Arrangement, Comparison, Served, comparison_job, requests, scenario
+from inference.metrics import itl_s, percentile, tps_total, ttft_s
+from pages.charts.disaggregation import gaps_chart, lanes_chart
+from pages.charts.units import scaled, seconds
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.data_table import data_table
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.prediction import Outcome, Prediction
+
+PREDICTION = Prediction(
+    "long-prompt-among-streams",
+    "Two workers each write for two readers. A prompt of 400 tokens arrives at one of them. What do its two "
+    "readers notice, if that worker also does the prefill?",
+    ("nothing", "every token a little later", "one long pause"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoProcessesSettings:
+    preset: str = PRESETS[0]
+    num_streams: int = 4
+    long_prompt: int = 400
+
+
+_DEFAULT = TwoProcessesSettings()
+
+
+def two_processes(
+    settings: TwoProcessesSettings = _DEFAULT, *, key: str = "two-processes", is_fixed: bool = False
+) -> None:
+    """Serve the same requests both ways on the same two processes, and show what every reader waited."""
+    controls = Controls(key, is_fixed=is_fixed)
+    with row(key):
+        preset = controls.select("Requests", PRESETS, settings.preset, width=260)
+        num_streams = controls.number("Streams", settings.num_streams, 1, 12)
+        long_prompt = controls.number("Long prompt, tokens", settings.long_prompt, 16, 2_000, step=16, width=180)
+    job = comparison_job(scenario(preset, num_streams=num_streams, long_prompt=long_prompt))
+    found = run_job(job, key=key, label="Serve both ways")
+    with st.container(border=True, key=f"card-{key}-gaps"):
+        live_chart(
+            lambda: gaps_chart(found),
+            version=found,
+            key=f"{key}-gaps",
+            title="What every reader waits between two tokens",
+            caption="one circle per token, measured; above both workers do both phases, below one prefills "
+            "and the other decodes",
+            alt="Time between tokens over the run: colocated with tall outliers whenever a long prompt is "
+            "prefilled, disaggregated without them.",
+            table=lambda: _gap_table(found),
+        )
+    st.text(_words(found))
+    with st.container(border=True, key=f"card-{key}-lanes"):
+        live_chart(
+            lambda: lanes_chart(found),
+            version=found,
+            key=f"{key}-lanes",
+            title="What each worker did",
+            caption="prefill passes are tall, decode passes are low; between them the caches that were sent",
+            alt="A lane per worker with its prefill and decode passes over time.",
+            table=lambda: _pass_table(found),
+        )
+    with st.container(border=True, key=f"card-{key}-numbers"):
+        data_table(_numbers(found), key=f"{key}-numbers", caption=_where(found))
+
+
+def _streams(served: Served, found: Comparison) -> list[float]:
+    return [gap for request in requests(served, found.asks).values() for gap in itl_s(request)]
+
+
+def _numbers(found: Comparison | None) -> Table:
+    columns = ["measured", *(served.arrangement for served in found.served)] if found else ["measured"]
+    rows: dict[str, list[str]] = {
+        name: []
+        for name in ("ITL, p50", "ITL, p95", "ITL, p99", "TTFT, median", "TTFT, longest", "output tokens/s")
+    }
+    for served in found.served if found else ():
+        seen = list(requests(served, found.asks).values()) if found else []
+        gaps = [gap for one in seen for gap in itl_s(one)]
+        firsts = [ttft_s(one) for one in seen]
+        for percent in (50, 95, 99):
+            rows[f"ITL, p{percent}"].append(seconds(percentile(gaps, percent)) if gaps else "")
+        rows["TTFT, median"].append(seconds(statistics.median(firsts)) if firsts else "")
+        rows["TTFT, longest"].append(seconds(max(firsts)) if firsts else "")
+        rows["output tokens/s"].append(f"{tps_total(seen):.3g}" if seen else "")
+    moved = found.of("disaggregated") if found else None
+    if moved and moved.transfers:
+        sizes = [one.num_bytes for one in moved.transfers]
+        rows["bytes moved, largest prompt"] = ["0", scaled(max(sizes), "B")]
+        rows["bytes moved in all"] = ["0", scaled(sum(sizes), "B")]
+        rows["time to move, median"] = [
+            "",
+            seconds(statistics.median(one.end_s - one.start_s for one in moved.transfers)),
+        ]
+    return Table(columns, [[name, *values] for name, values in rows.items()])
+
+
+def _where(found: Comparison | None) -> str:
+    if not found:
+        return "Both arrangements run on the same two processes, one after the other."
+    cores = "on processor cores of its own" if found.is_pinned else "not bound to processor cores"
+    threads = f"{found.threads_per_worker} thread{'s' * (found.threads_per_worker > 1)}"
+    return (
+        f"Two processes share the weights in memory; each has {threads}, {cores}. Requests are dealt out in turn."
+    )
+
+
+def _gap_table(found: Comparison | None) -> Table:
+    columns = ["arrangement", "request", "arrived", "TTFT", "ITL, median", "ITL, longest", "tokens"]
+    rows = []
+    for served in found.served if found else ():
+        for place, request in requests(served, found.asks).items() if found else ():
+            gaps = itl_s(request)
+            rows.append(
+                [
+                    served.arrangement,
+                    str(place + 1),
+                    seconds(request.sent_s) if request.sent_s else "0 s",
+                    seconds(ttft_s(request)),
+                    seconds(statistics.median(gaps)) if gaps else "",
+                    seconds(max(gaps)) if gaps else "",
+                    str(request.num_output_tokens),
+                ]
+            )
+    return Table(columns, rows)
+
+
+def _pass_table(found: Comparison | None) -> Table:
+    columns = ["arrangement", "worker", "phase", "requests", "from", "took"]
+    return Table(
+        columns,
+        [
+            [
+                served.arrangement,
+                ("first", "second")[one.worker],
+                one.phase,
+                ", ".join(str(place + 1) for place in one.asks),
+                f"{one.start_s:.3f} s",
+                seconds(one.end_s - one.start_s),
+            ]
+            for served in (found.served if found else ())
+            for one in served.passes
+        ],
+    )
+
+
+def _figures(found: Comparison | None) -> dict[Arrangement, tuple[float, float, float]]:
+    """Longest gap, longest TTFT, tokens a second, of the arrangements that were served to the end."""
+    figures = {}
+    for served in found.served if found else ():
+        seen = list(requests(served, found.asks).values()) if found else []
+        gaps = [gap for one in seen for gap in itl_s(one)]
+        if (
+            found
+            and gaps
+            and sum(one.num_output_tokens for one in seen) == sum(a.output_tokens for a in found.asks)
+        ):
+            figures[served.arrangement] = (max(gaps), max(map(ttft_s, seen)), tps_total(seen))
+    return figures
+
+
+def _words(found: Comparison | None) -> str:
+    figures = _figures(found)
+    if len(figures) < 2:
+        return (
+            "Disaggregation helps decode: a prompt no longer stands between two tokens of somebody else. Its price "
+            "is the cache that must move, and a worker that may stand idle. Serve both ways to see each of them."
+        )
+    (gap_a, ttft_a, tps_a), (gap_b, ttft_b, tps_b) = figures["colocated"], figures["disaggregated"]
+    gap = f"The longest pause between two tokens was {seconds(gap_a)} colocated and {seconds(gap_b)} disaggregated."
+    price = (
+        f"The price: the longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}, for one worker now does "
+        "every prefill."
+        if ttft_b > ttft_a
+        else f"The longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}."
+    )
+    rate = (
+        f"It did not make the machine faster: {tps_a:.3g} and {tps_b:.3g} tokens/s. It pays where prompts are long "
+        "enough to stall streams and there is work for both workers."
+    )
+    return f"{gap} {price} {rate}"
+
+
+def outcome() -> Outcome | None:
+    """The longest pause against the usual one, colocated, from the default run; None before there is one."""
+    experiments = state.laboratory().experiments
+    kept = experiments.get(comparison_job(scenario(PRESETS[0])), state.learner()) if experiments else None
+    found = kept.result if kept else None
+    served = found.of("colocated") if found else None
+    if not found or not served or "colocated" not in _figures(found):
+        return None
+    gaps = [gap for place in range(4) for gap in itl_s(requests(served, found.asks)[place])]
+    usual_s, longest_s = statistics.median(gaps), max(gaps)
+    right = PREDICTION.options[2 if longest_s > 3 * usual_s else 1 if longest_s > 1.3 * usual_s else 0]
+    return Outcome(
+        right,
+        f"Measured, colocated: usually {seconds(usual_s)} between two tokens, at the longest {seconds(longest_s)}.",
+    )
