@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import charts, first_paint, floor, instrument, learners, memory, prediction
+from benchmarks import charts, first_paint, floor, instrument, learners, memory, prediction, redraw
 from benchmarks.machine import cpu_seconds, machine
 from benchmarks.measurement import table
 
@@ -20,6 +20,7 @@ _BENCHMARKS = {
     "first_paint": first_paint.run,
     "learners": learners.run,
     "prediction": prediction.run,
+    "redraw": redraw.run,
 }
 
 
