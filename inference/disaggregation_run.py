@@ -7,7 +7,17 @@ from dataclasses import replace
 from inference import model_copy
 from inference.disaggregation import ARRANGEMENTS, Ask, Comparison, Pass, Served, StepTimes, Transfer
 from inference.disaggregation_pair import NAMES, Pair
-from inference.disaggregation_wire import PROMPT_LENGTHS, ROLES, Began, Finished, FromWorker, Ready, Start, Timed
+from inference.disaggregation_wire import (
+    BATCH_SIZES,
+    PROMPT_LENGTHS,
+    ROLES,
+    Began,
+    Finished,
+    FromWorker,
+    Ready,
+    Start,
+    Timed,
+)
 from inference.engine import Engine
 from inference.experiments import Report, Work
 
@@ -21,17 +31,19 @@ def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
     try:
         for fraction in model_copy.write(engine, pair.folder):
             yield Report(_SHARED * min(fraction, 1), found, "sharing the weights")
-        pair.start(_prompt_lengths(asks, engine.spec.max_context))
+        lengths = _prompt_lengths(asks, engine.spec.max_context)
+        pair.start(lengths)
         messages = pair.messages()
         ready: list[Ready] = []
-        words = "starting two processes"
+        words, num_timed = "starting two processes", 0
         while len(ready) < len(NAMES):
             message = next(messages)
             if isinstance(message, Ready):
                 ready.append(message)
             elif isinstance(message, Timed):
-                words = f"timing a {message.words}"
-            yield Report((_SHARED + _PREPARED) / 2, found, words)
+                words, num_timed = f"timing a {message.words}", num_timed + 1
+            share = num_timed / (len(NAMES) * (len(lengths) + len(BATCH_SIZES)))
+            yield Report(_SHARED + (_PREPARED - _SHARED) * share, found, words)
         found = replace(found, step_times=_mean(ready), is_pinned=all(one.is_pinned for one in ready))
         num_tokens = sum(ask.output_tokens for ask in asks)
         for place, arrangement in enumerate(ARRANGEMENTS):

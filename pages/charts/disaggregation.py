@@ -25,19 +25,18 @@ def gaps_chart(found: Comparison | None) -> go.Figure:
     )
     for number, arrangement in enumerate(ARRANGEMENTS):
         name = "y2" if number else "y"
-        served = found.of(arrangement) if found else None
-        if found and served:
-            times, waited, places = _gaps(found, served)
-            chart.add_scatter(
-                x=np.array(times),
-                y=np.array(waited) * 1e3,
-                mode="markers",
-                marker={"color": DECODE, "size": 5, "symbol": "circle"},
-                name=arrangement,
-                yaxis=name,
-                customdata=np.array(places),
-                hovertemplate=f"{arrangement}, request %{{customdata}}: %{{y:.3g}} ms<extra></extra>",
-            )
+        served = (found.of(arrangement) if found else None) or Served(arrangement)
+        times, waited, places = _gaps(found, served) if found else ([], [], [])
+        chart.add_scatter(  # an empty one too: the panels stand before there is anything in them
+            x=np.array(times),
+            y=np.array(waited) * 1e3,
+            mode="markers",
+            marker={"color": DECODE, "size": 5, "symbol": "circle"},
+            name=arrangement,
+            yaxis=name,
+            customdata=np.array(places),
+            hovertemplate=f"{arrangement}, request %{{customdata}}: %{{y:.3g}} ms<extra></extra>",
+        )
         axis = {"domain": _PANELS[number], "range": [0, longest * 1.08e3], "title": {"text": "ITL, ms, measured"}}
         chart.update_layout({f"yaxis{number + 1 if number else ''}": axis})
         _panel_name(chart, arrangement, _PANELS[number][1])
