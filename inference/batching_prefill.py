@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ALONE, TOGETHER = "one after another", "in one pass"
 NUM_PROMPTS = 4
-LENGTHS = (4, 16, 64, 256, 512)
+LENGTHS = (4, 16, 64, 256)
 
 
 def prefill_batching_job(lengths: Sequence[int] = LENGTHS, num_prompts: int = NUM_PROMPTS) -> Job[Sweep]:

@@ -73,12 +73,13 @@ def time_by_batch(points: Sequence[Point], costs: Sequence[BatchCost], crossover
             name=name,
             hovertemplate=f"{name}: %{{y:.3g}} ms, estimated<extra></extra>",
         )
-        if costs:
-            at = costs[-1] if name == "arithmetic" else costs[0]
-            _label(chart, at.batch_size, (values[-1] if name == "arithmetic" else values[0]) * 1e3, name)
-    if crossover and points and crossover <= 2 * points[-1].setting.batch_size:
+    if costs:
+        _label(chart, costs[0].batch_size, costs[0].weights_s, "weights, read once", "left")
+        _label(chart, costs[-1].batch_size, costs[-1].arithmetic_s, "arithmetic", "center")
+    if crossover and points and crossover <= points[-1].setting.batch_size:
         chart.add_vline(x=crossover, line=DASHED)
-        _label(chart, crossover, 0, f"batch {significant(crossover, 2)}, estimated", anchor="right")
+        highest = max(point.upper_s for point in points)
+        _label(chart, crossover, highest, f"batch {significant(crossover, 2)}, estimated", "right")
     return chart.update_yaxes(rangemode="tozero")
 
 
@@ -168,15 +169,14 @@ def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: st
     return chart.update_xaxes(type="log", tickvals=lengths, ticktext=[f"{n:,}" for n in lengths], showgrid=False)
 
 
-def _label(chart: go.Figure, x: float, y: float, text: str, *, anchor: str = "") -> None:
-    is_right = anchor == "right" or x > 8
+def _label(chart: go.Figure, batch: float, at_s: float, text: str, anchor: str) -> None:
     chart.add_annotation(
-        x=math.log10(x),
-        y=y,
+        x=math.log10(batch),
+        y=at_s * 1e3,
         text=text,
         showarrow=False,
-        xanchor="right" if is_right else "left",
-        xshift=-4 if is_right else 4,
+        xanchor=anchor,
+        xshift={"left": 4, "right": -4}.get(anchor, 0),
         yanchor="bottom",
         font={"size": 12, "color": ESTIMATE},
     )

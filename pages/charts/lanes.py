@@ -40,6 +40,9 @@ def _lanes(chart: go.Figure, arm: Served, number: int) -> None:
             orientation="h",
             width=width,
             marker={"color": _FILLS[state], "line": {"width": 0}},
+            opacity=min(_lane_px(arm) / 4, 1)
+            if state == "waiting"
+            else 1,  # lines a pixel apart would fill the panel
             name=f"{arm.plan.name}: {state}",
             hovertext=[
                 f"request {place}, {state}: {seconds(span.end_s - span.start_s)}, {span.num_passes} passes"
@@ -49,6 +52,11 @@ def _lanes(chart: go.Figure, arm: Served, number: int) -> None:
             yaxis=f"y{number + 1}" if number else "y",
         )
     _ends(chart, arm, number)
+
+
+def _lane_px(arm: Served) -> float:
+    """About how high a lane is on the screen."""
+    return HEIGHT * 0.35 / len(arm.plan.arrivals)
 
 
 def _ends(chart: go.Figure, arm: Served, number: int) -> None:
@@ -64,7 +72,7 @@ def _ends(chart: go.Figure, arm: Served, number: int) -> None:
         x=np.array([end_s for end_s, _ in done]),
         y=np.array([place for _, place in done]),
         mode="markers",
-        marker={"symbol": "line-ns", "size": 8, "line": {"color": INK, "width": 2}},
+        marker={"symbol": "line-ns", "size": min(_lane_px(arm) + 2, 8), "line": {"color": INK, "width": 2}},
         name=f"{arm.plan.name}: done",
         hovertemplate="request %{y}: done after %{x:.3g} s<extra></extra>",
         yaxis=f"y{number + 1}" if number else "y",
@@ -109,6 +117,7 @@ def blocks_chart(arms: Sequence[Served]) -> go.Figure:
             mode="lines",
             line={"color": INK, "width": 1.5, "shape": "hv"},
             fill="tozeroy",
+            fillcolor="rgba(110,107,100,0.18)",
             name=f"{arm.plan.name}: blocks",
             hovertemplate=f"%{{y}} of {arm.plan.num_blocks} blocks at %{{x:.3g}} s<extra></extra>",
             yaxis=f"y{number + 1}" if number else "y",

@@ -59,7 +59,7 @@ def test_equal_requests_are_said_to_gain_nothing(lab_page: AppTest) -> None:
 
 def test_edited_requests_are_what_is_served(lab_page: AppTest) -> None:
     (text,) = lab_page.text_area
-    assert len(text.value.splitlines()) == len(PRESETS[MIXED])
+    assert len((text.value or "").splitlines()) == len(PRESETS[MIXED])
     text.set_value("0, 4, 3\n\n2 6 1").run()
     lab_page.button("batching-start").click().run()
     from inference.batching import Arrival  # noqa: PLC0415

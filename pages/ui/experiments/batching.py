@@ -7,7 +7,6 @@ import streamlit as st
 from inference.batching import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
 from inference.batching_list import read, written
 from inference.batching_presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
-from inference.experiments import Job
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.units import significant
 from pages.ui import state
@@ -51,18 +50,19 @@ def batching(settings: BatchingSettings = _DEFAULT, *, key: str = "batching", is
         preset = controls.select("Requests", list(PRESETS), settings.preset, width=290)
         slots = controls.number("Requests at once", settings.slots, 1, MOST_SLOTS)
         limit = controls.steps("Tokens per pass", _TOKEN_LIMITS, settings.tokens_per_pass)
+    found: Comparison | None = None
     try:
         arrivals = PRESETS[preset] if is_fixed else _edited(preset, key)
         job = batching_job(arrivals, slots=slots, tokens_per_pass=limit)
     except ValueError as problem:
         with measuring, st.container(key=f"{key}-problem"):
             st.text(str(problem))
-        return
-    with measuring:
-        found = run_job(job, key=key, label="Serve both ways")
+    else:
+        with measuring:
+            found = run_job(job, key=key, label="Serve both ways")
     with drawing:
-        _main(found, job, key)
-    _details(found, job, key)
+        _main(found, key)
+    _details(found, key)
 
 
 def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
@@ -77,12 +77,12 @@ def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
     return read(text)
 
 
-def _main(found: Comparison | None, job: Job[Comparison], key: str) -> None:
+def _main(found: Comparison | None, key: str) -> None:
     arms = found.arms if found else ()
     with st.container(border=True, key=f"card-{key}-lanes"):
         live_chart(
             lambda: lanes_chart(arms),
-            version=(job.name, arms),
+            version=arms,
             key=f"{key}-lanes",
             title="A lane for each request",
             caption="thin grey: waits for a slot; tall: prefill; lower: decode; mark at the end: done. One clock "
@@ -95,9 +95,8 @@ def _main(found: Comparison | None, job: Job[Comparison], key: str) -> None:
         st.text(explanation(found) if found and found.is_done else _UNMEASURED)
 
 
-def _details(found: Comparison | None, job: Job[Comparison], key: str) -> None:
+def _details(found: Comparison | None, key: str) -> None:
     arms = found.arms if found else ()
-    version = (job.name, arms)
     with st.container(border=True, key=f"card-{key}-totals"):
         columns, rows = totals(arms)
         data_table(Table(columns, rows), key=f"{key}-totals", title="In all", caption=_GAIN)
@@ -105,7 +104,7 @@ def _details(found: Comparison | None, job: Job[Comparison], key: str) -> None:
     with left, st.container(border=True, key=f"card-{key}-tokens"):
         live_chart(
             lambda: tokens_chart(arms),
-            version=version,
+            version=arms,
             key=f"{key}-tokens",
             title="Tokens in each pass",
             caption="squares: prompt tokens; circles: decode tokens; the axis grows by factors",
@@ -115,7 +114,7 @@ def _details(found: Comparison | None, job: Job[Comparison], key: str) -> None:
     with right, st.container(border=True, key=f"card-{key}-blocks"):
         live_chart(
             lambda: blocks_chart(arms),
-            version=version,
+            version=arms,
             key=f"{key}-blocks",
             title="Cache blocks in use",
             caption=f"counted in the paged cache during each pass; a block holds {PAGE} tokens",

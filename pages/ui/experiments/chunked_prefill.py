@@ -40,7 +40,7 @@ def chunked_prefill(
     with drawing, st.container(border=True, key=f"card-{key}-chart"):
         live_chart(
             lambda: gaps_chart(arms),
-            version=(preset, limit, arms),
+            version=arms,
             key=f"{key}-chart",
             title="ITL of the running streams",
             caption="each circle is a gap between two tokens of one stream; shaded: the newcomer waits for its "
