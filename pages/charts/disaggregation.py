@@ -13,6 +13,9 @@ from pages.charts.units import scaled, seconds
 
 GAPS_HEIGHT, LANES_HEIGHT, HEIGHT = 360, 250, 330
 _PHASES: tuple[Phase, ...] = ("prefill", "decode")
+_SENT = "cache sent"
+_LANES = {"colocated": ("both, first", "both, second"), "disaggregated": ("prefill", "decode")}
+_ROWS = (*_LANES["colocated"], "prefill", _SENT, "decode")
 _PANELS = ((0.56, 1.0), (0.0, 0.44))
 
 
@@ -68,15 +71,13 @@ def lanes_chart(found: Comparison | None) -> go.Figure:
     chart = figure(
         height=LANES_HEIGHT, x="s since the start, measured", y="", is_empty=not (found and found.served)
     )
-    names = [f"{arrangement[:3]}. {worker}" for arrangement in ARRANGEMENTS for worker in ("1st", "2nd")]
-    rows = [*names[:3], "cache sent", names[3]]
     for arrangement in ARRANGEMENTS if found else ():
         served = found.of(arrangement) if found else None
         if not served:
             continue
         for phase in _PHASES:
             mine = [one for one in served.passes if one.phase == phase]
-            lanes = [f"{arrangement[:3]}. {('1st', '2nd')[one.worker]}" for one in mine]
+            lanes = [_LANES[arrangement][one.worker] for one in mine]
             _bars(
                 chart,
                 lanes,
@@ -86,14 +87,14 @@ def lanes_chart(found: Comparison | None) -> go.Figure:
                 width=0.8 if phase == "prefill" else 0.5,
             )
         moved = [(one.start_s, one.end_s) for one in served.transfers]
-        _bars(chart, ["cache sent"] * len(moved), moved, INK, f"{arrangement}, cache sent", width=0.8)
+        _bars(chart, [_SENT] * len(moved), moved, INK, f"{arrangement}, {_SENT}", width=0.8)
     chart.update_layout(
         barmode="overlay",
         margin={"l": 84},
         yaxis={
             "categoryorder": "array",
-            "categoryarray": rows[::-1],
-            "range": [-0.5, len(rows) - 0.5],
+            "categoryarray": _ROWS[::-1],
+            "range": [-0.5, len(_ROWS) - 0.5],
             "showticklabels": True,
             "showgrid": False,
         },

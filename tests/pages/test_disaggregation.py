@@ -77,11 +77,11 @@ def test_the_gap_of_a_reader_is_drawn_where_it_ended_on_equal_axes() -> None:
 def test_a_lane_holds_every_pass_of_its_worker_and_nothing_else() -> None:
     bars = {trace.name: list(trace.y) for trace in lanes_chart(FOUND).data}
     assert bars == {
-        "colocated, prefill": ["col. 1st"] * 2,
-        "colocated, decode": ["col. 1st"] * 2,
+        "colocated, prefill": ["both, first"] * 2,
+        "colocated, decode": ["both, first"] * 2,
         "colocated, cache sent": [],
-        "disaggregated, prefill": ["dis. 1st"] * 2,
-        "disaggregated, decode": ["dis. 2nd"] * 2,
+        "disaggregated, prefill": ["prefill"] * 2,
+        "disaggregated, decode": ["decode"] * 2,
         "disaggregated, cache sent": ["cache sent"],
     }
 

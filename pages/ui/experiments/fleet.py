@@ -153,8 +153,8 @@ def _words(splits: tuple[tuple[int, float], ...], together: float, chosen: Fleet
         else f"Colocated wins: {significant(together)} requests/s within the limits; the best split, {apart}."
     )
     return (
-        f"{verdict} {significant(chosen.requests_in_10_s / 10)} arrive a second. The limits decide: with 100 ms "
-        "between tokens instead of 12 the same workers do better colocated: none of them stands idle."
+        f"{verdict} {significant(chosen.requests_in_10_s / 10)} arrive a second. The limits decide: try a "
+        "looser one on TPOT. What keeping apart buys is the pace of every stream, not more work done."
     )
 
 
