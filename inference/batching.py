@@ -177,12 +177,14 @@ def serving_job(plans: Sequence[Plan]) -> Job[Comparison]:
 
     def refuse(engine: "Engine", limits: "Limits") -> None:
         for plan in plans:
-            _check(plan, engine, limits)
+            _check_context(plan, engine)
+        held = sum(_held_bytes(plan, engine) for plan in plans)
+        limits.check_kv(held, f"The cache blocks and attention masks of {len(plans)} servers")
 
     return Job(f"serving: {'; '.join(map(_words, plans))}", Comparison, run, refuse)
 
 
-def _check(plan: Plan, engine: "Engine", limits: "Limits") -> None:
+def _check_context(plan: Plan, engine: "Engine") -> None:
     for number, one in enumerate(plan.arrivals, 1):
         longest = one.prompt_tokens + one.output_tokens
         if longest > engine.spec.max_context:
@@ -190,8 +192,13 @@ def _check(plan: Plan, engine: "Engine", limits: "Limits") -> None:
                 f"Request {number} reaches {longest:,} tokens, the model's context holds "
                 f"{engine.spec.max_context:,}; shorten its prompt or its output."
             )
-    held = kv_bytes(engine.spec, context_len=PAGE * plan.num_blocks)
-    limits.check_kv(held, f"The cache blocks of the {plan.slots} longest requests")
+
+
+def _held_bytes(plan: Plan, engine: "Engine") -> float:
+    """The blocks, and the mask that says for each token of a pass which of all keys it may see."""
+    num_keys = PAGE * plan.num_blocks
+    mask = plan.tokens_per_pass * (num_keys + plan.tokens_per_pass) * engine.dtype.itemsize
+    return kv_bytes(engine.spec, context_len=num_keys) + mask
 
 
 def _words(plan: Plan) -> str:

@@ -195,10 +195,11 @@ def test_requests_that_do_not_fit_are_refused_before_any_pass(
 ) -> None:
     with pytest.raises(ValueError, match="Request 2 reaches 520 tokens, the model's context holds 512"):
         batching_job((*requests(4), Arrival(0, 500, 20))).check(tiny, Limits())
-    monkeypatch.setenv("TWOPHASES_KV_BYTES_PER_LEARNER", str(256 * 16))  # one block of tiny's
-    with pytest.raises(ValueError, match="The cache blocks of the 8 longest requests would take"):
-        batching_job(requests(12, 12)).check(tiny, Limits())
+    # two servers of a block of 16 tokens, 256 bytes each, and a float32 mask of 512 rows by 528 keys
+    monkeypatch.setenv("TWOPHASES_KV_BYTES_PER_LEARNER", str(2 * (16 * 256 + 4 * 512 * 528)))
     batching_job(requests(12)).check(tiny, Limits())
+    with pytest.raises(ValueError, match="The cache blocks and attention masks of 2 servers would take 2 MB"):
+        batching_job(requests(12, 1)).check(tiny, Limits())
 
 
 def test_two_hundred_requests_are_served(tiny: Engine) -> None:

@@ -22,7 +22,7 @@ def totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
         ("time of all passes", [arm.total_s for arm in arms], seconds, False),
         ("tokens/s in all", [arm.tokens_per_s for arm in arms], significant, True),
         ("TTFT, mean", [_mean_ttft(arm) for arm in arms], seconds, False),
-        ("ITL, median", [_median(_gaps(arm)) for arm in arms], seconds, False),
+        ("ITL, median", [median(_gaps(arm)) for arm in arms], seconds, False),
         ("ITL, worst", [max(_gaps(arm), default=0.0) for arm in arms], seconds, False),
     )
     rows = []
@@ -106,7 +106,7 @@ def _price(arm: Served) -> str:
     return (
         "The price is stutter: a pass that a prompt joins holds up everybody who decodes in it, here "
         f"{len(joined):,} times, at worst for {seconds(max(joined))}; the median without is "
-        f"{seconds(_median(alone))}."
+        f"{seconds(median(alone))}."
     )
 
 
@@ -123,76 +123,12 @@ def _condition(static: Served, passes: float) -> str:
     )
 
 
-def stall(found: Comparison) -> str:
-    """What chunks did to the streams and to the newcomer."""
-    whole, chunked = found.arms
-    worst = [_worst_during(arm) for arm in found.arms]
-    first = [requests_seen(arm)[-1] for arm in found.arms]
-    if not all(first):
-        return ""
-    ttfts = [ttft_s(one) for one in first if one]
-    num_chunks = _num_prefills(chunked)
-    if num_chunks == _num_prefills(whole):
-        return (
-            f"The prompt of {whole.plan.arrivals[-1].prompt_tokens:,} tokens fits into one pass under this limit "
-            "too: both arms did the same, and what differs is noise. Lower the limit to see it."
-        )
-    return (
-        f"It protects decode: while the prompt came in, a running stream waited up to {seconds(worst[0])} for its "
-        f"next token, with chunks {seconds(worst[1])}. The newcomer pays: its TTFT is {seconds(ttfts[1])} instead "
-        f"of {seconds(ttfts[0])}, for its prompt took {num_chunks} passes that each read the weights and its cache "
-        "so far again. The condition is a prompt long enough to stall anybody: the streams' median gap is "
-        f"{seconds(_median(_stream_gaps(whole)))}."
-    )
-
-
-def stall_totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
-    """The newcomer's TTFT beside what the others saw meanwhile."""
-    if not arms:
-        return ["measured"], []
-    seen = [requests_seen(arm)[-1] for arm in arms]
-    return ["measured", *(arm.plan.name for arm in arms)], [
-        ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
-        ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
-        ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
-        ["streams' median ITL over the run", *(seconds(_median(_stream_gaps(arm))) for arm in arms)],
-        ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
-    ]
-
-
-def _num_prefills(arm: Served) -> int:
-    newcomer = len(arm.plan.arrivals) - 1
-    return sum(share.request == newcomer and share.phase == "prefill" for one in arm.passes for share in one.shares)
-
-
-def _worst_during(arm: Served) -> float:
-    """The longest gap of a stream that ended while the newcomer waited for its first token; 0 before that."""
-    *streams, newcomer = requests_seen(arm)
-    if newcomer is None:
-        return 0.0
-    until = newcomer.token_times_s[0]
-    return max(
-        (
-            gap
-            for one in streams
-            if one
-            for gap, time_s in zip(itl_s(one), one.token_times_s[1:], strict=True)
-            if newcomer.sent_s < time_s <= until
-        ),
-        default=0.0,
-    )
-
-
-def _stream_gaps(arm: Served) -> list[float]:
-    return [gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one)]
-
-
 def _latencies(one: Request | None) -> list[str]:
     if one is None:
         return ["–", "–", "–"]
     rate = tps_per_user(one)
     gaps = itl_s(one)
-    return [seconds(ttft_s(one)), seconds(_median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
+    return [seconds(ttft_s(one)), seconds(median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
 
 
 def _gaps(arm: Served) -> list[float]:
@@ -204,5 +140,5 @@ def _mean_ttft(arm: Served) -> float:
     return statistics.fmean(known) if known else 0.0
 
 
-def _median(values: Sequence[float]) -> float:
+def median(values: Sequence[float]) -> float:
     return statistics.median(values) if values else 0.0

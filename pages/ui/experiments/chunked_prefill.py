@@ -9,7 +9,8 @@ from pages.charts.batching import gaps_chart
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
 from pages.ui.experiment import run_job
-from pages.ui.experiments.batching_text import passes_table, stall, stall_totals
+from pages.ui.experiments.batching_stall import stall, stall_totals
+from pages.ui.experiments.batching_text import passes_table
 from pages.ui.live_chart import Table, live_chart
 
 _LIMITS = (8, 16, 32, 64, 128, 256)

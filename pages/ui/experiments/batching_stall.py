@@ -1,0 +1,73 @@
+"""What chunked prefill does, in words and in a table: the streams that decode, and the prompt that arrives."""
+
+from collections.abc import Sequence
+
+from inference.batching import Comparison, Served
+from inference.batching_lanes import requests_seen
+from inference.metrics import itl_s, ttft_s
+from pages.charts.units import seconds, significant
+from pages.ui.experiments.batching_text import median
+
+
+def stall(found: Comparison) -> str:
+    """What chunks did to the streams and to the newcomer."""
+    whole, chunked = found.arms
+    worst = [_worst_during(arm) for arm in found.arms]
+    first = [requests_seen(arm)[-1] for arm in found.arms]
+    if not all(first):
+        return ""
+    ttfts = [ttft_s(one) for one in first if one]
+    num_chunks = _num_prefills(chunked)
+    if num_chunks == _num_prefills(whole):
+        return (
+            f"The prompt of {whole.plan.arrivals[-1].prompt_tokens:,} tokens fits into one pass under this limit "
+            "too: both arms did the same, and what differs is noise. Lower the limit to see it."
+        )
+    return (
+        f"It protects decode: while the prompt came in, a running stream waited up to {seconds(worst[0])} for its "
+        f"next token, with chunks {seconds(worst[1])}. The newcomer pays: its TTFT is {seconds(ttfts[1])} instead "
+        f"of {seconds(ttfts[0])}, for its prompt took {num_chunks} passes that each read the weights and its cache "
+        "so far again. The condition is a prompt long enough to stall anybody: the streams' median gap is "
+        f"{seconds(median(_stream_gaps(whole)))}."
+    )
+
+
+def stall_totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
+    """The newcomer's TTFT beside what the others saw meanwhile."""
+    if not arms:
+        return ["measured"], []
+    seen = [requests_seen(arm)[-1] for arm in arms]
+    return ["measured", *(arm.plan.name for arm in arms)], [
+        ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
+        ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
+        ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
+        ["streams' median ITL over the run", *(seconds(median(_stream_gaps(arm))) for arm in arms)],
+        ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
+    ]
+
+
+def _num_prefills(arm: Served) -> int:
+    newcomer = len(arm.plan.arrivals) - 1
+    return sum(share.request == newcomer and share.phase == "prefill" for one in arm.passes for share in one.shares)
+
+
+def _worst_during(arm: Served) -> float:
+    """The longest gap of a stream that ended while the newcomer waited for its first token; 0 before that."""
+    *streams, newcomer = requests_seen(arm)
+    if newcomer is None:
+        return 0.0
+    until = newcomer.token_times_s[0]
+    return max(
+        (
+            gap
+            for one in streams
+            if one
+            for gap, time_s in zip(itl_s(one), one.token_times_s[1:], strict=True)
+            if newcomer.sent_s < time_s <= until
+        ),
+        default=0.0,
+    )
+
+
+def _stream_gaps(arm: Served) -> list[float]:
+    return [gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one)]
