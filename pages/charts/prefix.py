@@ -35,14 +35,15 @@ def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
         hovertext=[_hover(name, one) for name, one in rows],
         hoverinfo="text",
     )
+    warm = [place for place, one in enumerate(served) if one.cached_tokens]
     chart.add_bar(
-        y=places,
-        x=np.array([one.cached_tokens for one in served]),
+        y=warm,
+        x=np.array([served[place].cached_tokens for place in warm]),
         orientation="h",
         width=2 * _HALF,
         marker={"color": CLEAR, "line": _OUTLINE},
         name="from the cache",
-        hovertext=[_hover(name, one) for name, one in rows],
+        hovertext=[_hover(*rows[place]) for place in warm],
         hoverinfo="text",
     )
     longest = max(one.prompt_tokens for one in served)
@@ -83,12 +84,13 @@ def token_bars(served: Sequence[Served], num_bars: int, x: str) -> go.Figure:
     at = np.arange(1, len(served) + 1)
     cached = np.array([one.cached_tokens for one in served])
     hover = [_hover(f"{x} {place}", one) for place, one in enumerate(served, start=1)]
+    warm = np.flatnonzero(cached)  # without the others' outline, which would be a line on the axis
     chart.add_bar(
-        x=at,
-        y=cached,
+        x=at[warm],
+        y=cached[warm],
         marker={"color": CLEAR, "line": _OUTLINE},
         name="from the cache",
-        hovertext=hover,
+        hovertext=[hover[place] for place in warm],
         hoverinfo="text",
     )
     chart.add_bar(

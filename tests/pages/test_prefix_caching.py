@@ -150,7 +150,8 @@ def test_the_numbers_on_the_screen_are_those_of_the_run(app: AppTest) -> None:
     assert "all 12 greedy tokens are the same" in words
     assert f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit" in words
     (computed, cached, *_) = figure(placed, "there-blocks")["data"]
-    assert len(cached["hovertext"]) == 3
+    assert len(computed["hovertext"]) == 3
+    assert cached["y"] == [2], "only the warm request took blocks from the cache"
     assert f"{warm.hit_blocks} blocks hit" in computed["hovertext"][2]
 
 
@@ -161,6 +162,8 @@ def test_the_losing_preset_says_that_nothing_hit(app: AppTest) -> None:
     assert "Only the first 2 tokens are equal" in words
     assert "none hits and prefill is no shorter" in words
     assert component(placed, "there-numbers")["figures"][1]["value"] == "none"
+    (_, cached, *_) = figure(placed, "there-blocks")["data"]
+    assert cached["hovertext"] == [], "there is nothing to outline"
 
 
 def test_the_conversation_says_what_came_from_the_cache(app: AppTest) -> None:

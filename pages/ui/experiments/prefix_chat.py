@@ -122,10 +122,11 @@ def words(found: Chat) -> str:
     replies = "The replies are the same both ways" if equal else "Some replies part at a near tie"
     price = f"The price: {scaled(found.kept_bytes, 'B')} kept by turn {len(found.turns)}."
     if not cached:
+        cold, warm = (seconds(median_ttft_s(served)) for served in (last.cold, last.warm))
         return (
             f"None of {prompt:,} prompt tokens came from the cache: the time of day changes in the first block, so "
-            f"every later block is new too, and the last turn's TTFT is {significant(ratio)} times shorter, which "
-            f"is to say not. {price} The condition is the same beginning: put what changes at the end."
+            f"every later block is new too, and the last turn's TTFT is {cold} without reuse and {warm} with it. "
+            f"{price} The condition is the same beginning: put what changes at the end."
         )
     return (
         f"It helps prefill: {percent(cached / prompt)} of all prompt tokens came from the cache, and the last "

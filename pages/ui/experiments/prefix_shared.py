@@ -114,7 +114,8 @@ def words(found: SharedRun) -> str:
     hit = [one.served.ttft_s for one in found.arrivals if one.served.hit_blocks]
     missed = [one.served.ttft_s for one in found.arrivals if not one.served.hit_blocks]
     num_evicted = sum(one.num_evicted for one in found.arrivals)
-    told = [f"{percent(found.hit_share) if hit else 'None'} of all prompt tokens came from the cache."]
+    share = f"{percent(found.hit_share)} of all prompt tokens" if hit else "No prompt token"
+    told = [f"{share} came from the cache."]
     if hit and missed:
         told.append(
             f"It helps prefill: a median TTFT of {seconds(statistics.median(hit))} where something hit "

@@ -17,7 +17,7 @@ _component = st.components.v2.component(
     css=(_HERE / "prefix_strip.css").read_text(),
     js=(_HERE / "prefix_strip.js").read_text(),
 )
-_ENDS = 1  # block shown at both ends, and on both sides of where the prompts part
+_BEFORE, _AFTER = 1, 3  # blocks shown around the place where the prompts part
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _blocks(pair: Pair, vocabulary: Vocabulary, block_size: int) -> list[dict[st
     same = equal_start(pair.shown, pair.other)
     starts = range(0, len(pair.shown), block_size)
     parting = same // block_size
-    shown = {*range(_ENDS), *range(parting - _ENDS, parting + _ENDS), *range(len(starts) - _ENDS, len(starts))}
+    shown = {0, *range(parting - _BEFORE, parting + _AFTER), len(starts) - 1}
     made: list[dict[str, object]] = []
     folded = 0
     for number, start in enumerate(starts):

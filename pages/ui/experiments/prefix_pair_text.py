@@ -1,0 +1,73 @@
+"""What the run of two prompts shows, in numbers and in words: the phase it helps, the price, the condition."""
+
+import statistics
+
+from inference.prefix_pair import PairRun
+from inference.prefix_records import median_ttft_s, saving
+from pages.charts.units import percent, scaled, seconds, significant
+from pages.ui.card import Card, Figure
+
+_HEIGHT = 142
+
+
+def numbers(found: PairRun | None) -> Card:
+    """What the run shows, and a sentence with the phase, the price and the condition."""
+    if found is None or not found.warm:
+        return Card(sentence="Run to see what the second prompt can reuse, and what that is worth.", height=_HEIGHT)
+    warm = found.warm[0]
+    saved = saving(found.spec, prompt_tokens=warm.prompt_tokens, cached_tokens=warm.cached_tokens)
+    figures = [
+        Figure(f"{significant(found.speedup)} times", "cold over warm TTFT, measured"),
+        Figure(
+            percent(saved.share) if warm.hit_blocks else "none",
+            f"of {scaled(saved.cold.flops, 'FLOP')} saved, estimated",
+            hint=f"{scaled(saved.warm.flops, 'FLOP')} are left",
+        ),
+        Figure(f"{warm.hit_blocks:,} hit, {warm.missed_blocks:,} missed", "full blocks of the second prompt"),
+    ]
+    if found.both:
+        pair = " / ".join(_ms(statistics.median(values)) for values in (found.both.cold_s, found.both.warm_s))
+        figures.append(Figure(f"{pair} ms", "a token in decode, cold / warm, measured"))
+    return Card(figures=tuple(figures), sentence=words(found), height=_HEIGHT)
+
+
+def _ms(value_s: float) -> str:
+    return significant(value_s * 1e3)
+
+
+def words(found: PairRun) -> str:
+    """The phase it helps, the price, the condition."""
+    warm, cold_s, warm_s = found.warm[0], median_ttft_s(found.cold), median_ttft_s(found.warm)
+    joined_s = statistics.median(one.lookup_s + one.assemble_s for one in found.warm)
+    price = (
+        f"The price: {scaled(found.kept_bytes, 'B')} kept, {seconds(found.keep_s)} to copy the blocks out after "
+        f"the first prompt, {seconds(joined_s)} in each warm TTFT to find and join them."
+    )
+    if not warm.hit_blocks:
+        return (
+            f"Only the first {found.shared_tokens:,} tokens are equal, no full block of {found.block_size} before "
+            "the last token: each later block has another parent, so none hits and prefill is no shorter "
+            f"({seconds(cold_s)} cold, {seconds(warm_s)} warm). {price}"
+        )
+    helped = f"It helps prefill: {seconds(cold_s)} became {seconds(warm_s)} to the first token."
+    if found.both:
+        helped += f" Decode is as it was, {_outputs(found)}."
+    return (
+        f"{helped} {price} The condition: the same tokens from position 0 on, in whole blocks; "
+        f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit."
+    )
+
+
+def _outputs(found: PairRun) -> str:
+    both = found.both
+    assert both is not None
+    if both.are_equal:
+        apart = significant(both.logit_difference, 2)
+        return f"and all {len(both.warm_tokens)} greedy tokens are the same (logits at most {apart} apart)"
+    tie = (
+        "a tie within rounding" if (both.margin or 0.0) <= both.logit_difference else "more than rounding explains"
+    )
+    return (
+        f"but token {both.num_equal + 1} is another: the cold logits prefer theirs by "
+        f"{significant(both.margin or 0.0, 2)}, {tie}"
+    )
