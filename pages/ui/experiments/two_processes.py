@@ -183,8 +183,8 @@ def _words(found: Comparison | None) -> str:
         else f"The longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}."
     )
     rate = (
-        f"Output in all: {tps_a:.3g} and {tps_b:.3g} tokens/s; the passes are the same, so by itself it adds none. It "
-        "pays where prompts are long enough to stall streams and there is work for both workers."
+        f"Output in all: {tps_a:.3g} and {tps_b:.3g} tokens/s; by itself it adds none. It pays "
+        "where prompts are long enough to stall streams and there is work for both workers."
     )
     return f"{gap} {price} {rate}"
 
