@@ -1,0 +1,61 @@
+"""The same text with more and more drafts a round: what the formula expects, what came, and what each pass cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from inference.draft import LOOK_UP
+from inference.experiments import Job, Report, Work
+from inference.speculative import Speculated, preset_request
+
+if TYPE_CHECKING:
+    from inference.engine import Engine
+    from inference.limits import Limits
+
+SIZES = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class BySize:
+    runs: tuple[Speculated, ...]
+    """One for each number of drafts a round, each with its own plain decoding, in turn."""
+
+
+def sizes_job(
+    preset: str = "copy",
+    temperature: float | None = None,
+    draft: str = LOOK_UP,
+    sizes: Sequence[int] = SIZES,
+    num_repeats: int = 1,
+) -> Job[BySize]:
+    """A preset decoded with each number of drafts."""
+    request = preset_request(preset, temperature=temperature, draft=draft)
+    requests = [replace(request, num_drafted=size) for size in sizes]
+
+    def refuse(engine: "Engine", limits: "Limits") -> None:
+        from inference.speculative_run import check  # noqa: PLC0415  # pages must not wait for torch
+
+        for one in requests:
+            check(engine, limits, one)
+
+    def run(engine: "Engine") -> Work[BySize]:
+        from inference.speculative_run import compare  # noqa: PLC0415
+
+        done: tuple[Speculated, ...] = ()
+        for place, one in enumerate(requests):
+            work = compare(engine, one, num_repeats)
+            while True:
+                try:
+                    report = next(work)
+                except StopIteration as end:
+                    done = (*done, end.value)
+                    break
+                known = (*done, report.partial) if report.partial else done
+                yield Report(
+                    (place + report.fraction) / len(requests),
+                    BySize(known) if known else None,
+                    f"{one.num_drafted} drafts a round",
+                )
+        return BySize(done)
+
+    return Job(f"speculation by size: {list(sizes)}, {request!r}, {num_repeats} repeats", BySize, run, refuse)

@@ -1,0 +1,116 @@
+"""Sampled speculation leaves the distribution unchanged: one token drawn many times against the model's chances."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.draft import LOOK_UP, draft_name
+from inference.sampling_lab import Drawn, Draws
+from inference.speculative_sampled import SampledDraws, draws_job
+from pages.charts.sampling_bars import draw_counts
+from pages.charts.units import percent
+from pages.ui import state
+from pages.ui.card import card
+from pages.ui.controls import Controls, row
+from pages.ui.experiment import run_job
+from pages.ui.experiments.draws import counts_table, verdict_card
+from pages.ui.experiments.speculation_strip import token_text
+from pages.ui.live_chart import live_chart
+
+_NUM_DRAWS = (500, 2_000, 10_000)
+PUBLISHED, MISTAKE = "what the draft left over", "the model's chances again"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationDrawsSettings:
+    preset: str = "random"
+    temperature: float = 1.0
+    num_draws: int = 2_000
+    replaced_from: str = PUBLISHED
+    """Where a rejected draft's replacement comes from: as published, or the common mistake."""
+    seed: int = 0
+    draft: str = LOOK_UP
+
+
+_DEFAULT = SpeculationDrawsSettings()
+
+
+def speculation_draws(
+    settings: SpeculationDrawsSettings = _DEFAULT, *, key: str = "specdraws", is_fixed: bool = False
+) -> None:
+    """Counts beside what the model promises, and the test of their difference."""
+    controls = Controls(key, is_fixed=is_fixed)
+    running, drawing = st.container(), st.container()
+    with row(key):
+        replaced_from = controls.choice("Rejected: draw from", (PUBLISHED, MISTAKE), settings.replaced_from)
+        num_draws = controls.choice("Draws", _NUM_DRAWS, settings.num_draws, format_func=lambda count: f"{count:,}")
+        temperature = controls.slider("Temperature", settings.temperature, 0.1, 1.5, 0.1, width=170)
+        seed = controls.number("Seed", settings.seed, 0, 2**31 - 1, width=110)
+        small = draft_name()
+        draft = controls.choice("Draft", (LOOK_UP, small), settings.draft) if small else LOOK_UP
+    job = draws_job(
+        settings.preset,
+        temperature,
+        num_draws=num_draws,
+        is_mistaken=replaced_from == MISTAKE,
+        draft=draft or LOOK_UP,
+        seed=seed,
+    )
+    with running:
+        run = run_job(job, key=key, label="Draw")
+    view = as_draws(run) if run else None
+    with drawing:
+        left, right = st.columns([5, 2])
+        with left, st.container(border=True, key=f"card-{key}-counts"):
+            live_chart(
+                lambda: draw_counts(view),
+                version=(job.name, run),
+                key=f"{key}-counts",
+                title="One token of a round, drawn many times",
+                caption="bar: times it came out; mark: times the model alone would draw it, ± two standard errors",
+                alt="Bars of how often each token came out of speculation, with the expected count marked.",
+                table=lambda: counts_table(view),
+            )
+        with right, st.container(border=True, key=f"card-{key}-test"):
+            card(verdict_card(view), key=f"{key}-test")
+        with st.container(key=f"{key}-words"):
+            st.text(words(run) if run else _UNMEASURED)
+
+
+_UNMEASURED = (
+    "A draft x stands with chance min(1, p(x) / q(x)), p being the model's chance and q the draft's. In place of a "
+    "rejected one comes a token drawn from what p holds beyond q. Together that is exactly p, whatever q was."
+)
+
+
+def as_draws(run: SampledDraws) -> Draws:
+    """In the sampling lab's own terms."""
+    engine = state.laboratory().engine
+    bins = tuple(
+        Drawn(
+            engine.token_bytes[one.token_id] if engine and one.token_id is not None else None,
+            one.num_tokens,
+            one.count,
+            one.expected,
+        )
+        for one in run.bins
+    )
+    return Draws(run.num_draws, bins, run.test)
+
+
+def words(run: SampledDraws) -> str:
+    """What was drafted, how often it stood, and what that did to the distribution."""
+    what = f"the draft is {token_text(run.drafted_id)}" if run.drafted_id is not None else "a token is drafted anew"
+    stood = (
+        f"Behind …{run.context[-24:]!r} {what} each time. It stood in {percent(run.num_accepted / run.num_draws)} "
+        f"of {run.num_draws:,} draws; the sum of min(p, q) says {percent(run.expected_acceptance)}, computed."
+    )
+    if run.is_mistaken:
+        return (
+            f"{stood} Drawing the replacement from p again gives the drafted token a second chance: it comes out "
+            "too often, and the text is no longer the model's."
+        )
+    return (
+        f"{stood} What was rejected is made up for by what p holds beyond q, so the counts are the model's own: "
+        "sampling with speculation costs no quality, only the text for a given seed is another."
+    )

@@ -1,0 +1,129 @@
+"""More drafts a round: tokens per pass by the formula and as they came, and what the longer pass costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from inference.draft import LOOK_UP, draft_name
+from inference.estimate import estimate
+from inference.speculative import Speculated, pass_times
+from inference.speculative_presets import PRESETS
+from inference.speculative_sizes import SIZES, sizes_job
+from pages.charts.speculative import times_chart, tokens_chart
+from pages.charts.units import percent, seconds, significant
+from pages.ui import state
+from pages.ui.controls import Controls, row
+from pages.ui.data_table import data_table
+from pages.ui.experiment import run_job
+from pages.ui.experiments.speculation_text import sizes_table
+from pages.ui.live_chart import Table, live_chart
+
+
+@dataclass(frozen=True, slots=True)
+class SizesSettings:
+    preset: str = "edit"
+    draft: str = LOOK_UP
+
+
+_DEFAULT = SizesSettings()
+
+
+def speculation_sizes(settings: SizesSettings = _DEFAULT, *, key: str = "sizes", is_fixed: bool = False) -> None:
+    """Tokens per pass and time of a pass side by side; their quotient is the gain, in the table."""
+    controls = Controls(key, is_fixed=is_fixed)
+    running, drawing = st.container(), st.container()
+    with row(key):
+        preset = controls.select(
+            "Text", list(PRESETS), settings.preset, format_func=lambda name: PRESETS[name].title
+        )
+        small = draft_name()
+        draft = controls.choice("Draft", (LOOK_UP, small), settings.draft) if small else LOOK_UP
+    job = sizes_job(preset, draft=draft or LOOK_UP)
+    with running:
+        found = run_job(job, key=key, label="Run every k")
+    runs = found.runs if found else ()
+    with drawing:
+        left, right = st.columns(2)
+        with left, st.container(border=True, key=f"card-{key}-tokens"):
+            _tokens(runs, job.name, key)
+        with right, st.container(border=True, key=f"card-{key}-times"):
+            _times(runs, job.name, key)
+        with st.container(key=f"{key}-words"):
+            st.text(words(runs) if len(runs) == len(SIZES) else _UNMEASURED)
+        with st.container(border=True, key=f"card-{key}-table"):
+            table, marked = sizes_table(runs)
+            data_table(table, key=f"{key}-table", title="Gain by number of drafts", caption=_GAIN, marked=marked)
+
+
+_UNMEASURED = (
+    "More drafts can bring more tokens a pass, but never more than acceptance allows; and a longer pass costs "
+    "more. The gain is the quotient of the two charts."
+)
+_GAIN = "Gain: tokens per pass over the time of a pass and its draft, in plain steps. The best is set in bold."
+
+
+def _tokens(runs: Sequence[Speculated], name: str, key: str) -> None:
+    live_chart(
+        lambda: tokens_chart(runs),
+        version=(name, tuple(runs)),
+        key=f"{key}-tokens",
+        title="Tokens per pass",
+        caption="dashed: (1 − a^(k+1)) / (1 − a), a measured; crosses: with the drafts found",
+        alt="Tokens per pass against the number of drafts, measured and expected by the formula.",
+        table=lambda: sizes_table(runs)[0],
+    )
+
+
+def _times(runs: Sequence[Speculated], name: str, key: str) -> None:
+    estimated_s = _estimated(runs)
+    live_chart(
+        lambda: times_chart(runs, estimated_s),
+        version=(name, tuple(runs), tuple(estimated_s.items())),
+        key=f"{key}-times",
+        title="Time of a pass",
+        caption="median and quartiles of all passes of these runs; plain steps feed one token",
+        alt="Time of a pass against the tokens fed, measured and estimated.",
+        table=lambda: _times_table(runs, estimated_s),
+    )
+
+
+def _estimated(runs: Sequence[Speculated]) -> dict[int, float]:
+    """Seconds by tokens fed, in the middle of the text; none before the roofs are measured."""
+    lab = state.laboratory()
+    if not runs or lab.engine is None or lab.ceilings is None:
+        return {}
+    middle = runs[0].num_prompt + len(runs[0].token_ids) // 2
+    return {
+        fed: estimate(lab.engine.spec, lab.ceilings, num_query_tokens=fed, context_len=middle + fed).total_s
+        for fed in pass_times(runs)
+    }
+
+
+def _times_table(runs: Sequence[Speculated], estimated_s: dict[int, float]) -> Table:
+    times = pass_times(runs)
+    plain = sorted(times[1])[len(times[1]) // 2] if times else 0.0
+    rows = []
+    for fed, found in times.items():
+        middle = sorted(found)[len(found) // 2]
+        said = seconds(estimated_s[fed]) if fed in estimated_s else "no roofs yet"
+        rows.append([f"{fed}", seconds(middle), f"{significant(middle / plain)} times", said, f"{len(found):,}"])
+    return Table(["tokens fed", "median, measured", "over a plain step", "estimated", "passes"], rows)
+
+
+def words(runs: Sequence[Speculated]) -> str:
+    """The best k, and why more or fewer are worse."""
+    best = max(runs, key=lambda run: run.gain)
+    longest = runs[-1]
+    told = (
+        f"The best of these is k = {best.request.num_drafted}: {significant(best.gain)} times as fast as plain "
+        f"decoding. With k = {longest.request.num_drafted} a pass costs {significant(longest.pass_cost)} plain "
+        f"steps and yields {significant(longest.tokens_per_pass)} tokens"
+    )
+    without = sum(not one.drafted for one in longest.rounds)
+    return (
+        f"{told}: {percent(longest.share_accepted)} of what was drafted is kept. {without} of its "
+        f"{len(longest.rounds)} rounds found nothing to draft, which the formula does not know of. On a machine "
+        "that waits for the weights the pass would cost the same for every k here; a CPU's thin products make it "
+        "dearer in steps."
+    )
