@@ -17,7 +17,9 @@ page = st.navigation(
             st.Page("../lab/latency.py", title="Latency", url_path="latency"),
             st.Page("../lab/sampling.py", title="Sampling", url_path="sampling"),
             st.Page("../lab/batching.py", title="Batching", url_path="batching"),
+            st.Page("../lab/speculative.py", title="Speculative decoding", url_path="speculative-decoding"),
             st.Page("../lab/prefix_caching.py", title="Prefix caching", url_path="prefix-caching"),
+            st.Page("../lab/disaggregation.py", title="Disaggregation", url_path="disaggregation"),
         ],
     }
 )
