@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Verdict = Literal["ok", "over", "report"]
+Verdict = Literal["ok", "over", "under", "report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +15,18 @@ class Measurement:
     """Empty for a ratio or a count."""
     limit: float | None = None
     """The most that `value` may be; None where nothing is promised."""
+    least: float | None = None
+    """The least it may be."""
     detail: Mapping[str, float | str] = field(default_factory=dict)
     """What else was seen on the way, for results.json."""
 
     @property
     def verdict(self) -> Verdict:
-        if self.limit is None:
-            return "report"
-        return "ok" if self.value <= self.limit else "over"
+        if self.limit is not None and self.value > self.limit:
+            return "over"
+        if self.least is not None and self.value < self.least:
+            return "under"
+        return "report" if self.limit is None and self.least is None else "ok"
 
 
 def table(measurements: Sequence[Measurement]) -> str:
@@ -38,6 +42,8 @@ def table(measurements: Sequence[Measurement]) -> str:
 
 
 def _limit(row: Measurement) -> str:
+    if row.least is not None:
+        return f"at least {_written(row.least, row.unit)}"
     return "" if row.limit is None else _written(row.limit, row.unit)
 
 
