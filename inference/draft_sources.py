@@ -13,6 +13,7 @@ from inference.draft import LOOK_UP, look_up
 from inference.engine import Engine
 from inference.params import SamplingParams
 from inference.sampling import stages
+from inference.weights import WeightsError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,10 @@ def open_draft(name: str, engine: Engine) -> Draft:
 @cache
 def _loaded(name: str) -> Engine:
     """Kept beside the server's own model, shared and read-only like it."""
-    return Engine.load(name)
+    try:
+        return Engine.load(name)
+    except WeightsError as error:
+        raise ValueError(f"the draft {name} cannot be loaded: {error}") from error
 
 
 def check_tokenizer(draft: Engine, engine: Engine) -> None:

@@ -12,8 +12,9 @@ from inference.engine import Engine
 from inference.experiments import Report, Work
 from inference.sampling import step_rng
 from inference.sampling_draws import chi_square
-from inference.speculative import Request
-from inference.speculative_run import begin, draw, verify
+from inference.speculative_compare import begin
+from inference.speculative_records import Request
+from inference.speculative_run import draw, verify
 from inference.speculative_sampled import Bin, SampledDraws
 
 _AT_ONCE = 50  # draws between two reports: together shorter than a pass

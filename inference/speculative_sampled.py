@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from inference.draft import LOOK_UP
 from inference.experiments import Job, Work
 from inference.sampling_lab import ChiSquare
-from inference.speculative import Request, preset_request
+from inference.speculative import preset_request
+from inference.speculative_records import Request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -61,7 +62,7 @@ def draws_job(
     request = replace(preset_request(preset, 1, temperature, draft), seed=seed)
 
     def refuse(engine: "Engine", limits: "Limits") -> None:
-        from inference.speculative_run import check  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
 
         if not 1 <= num_draws <= MOST_DRAWS:
             raise ValueError(f"Draws must be from 1 to {MOST_DRAWS:,}, got {num_draws:,}.")

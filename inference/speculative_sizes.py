@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from inference.draft import LOOK_UP
 from inference.experiments import Job, Report, Work
-from inference.speculative import Speculated, preset_request
+from inference.speculative import preset_request
+from inference.speculative_records import Speculated
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -33,13 +34,13 @@ def sizes_job(
     requests = [replace(request, num_drafted=size) for size in sizes]
 
     def refuse(engine: "Engine", limits: "Limits") -> None:
-        from inference.speculative_run import check  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
 
         for one in requests:
             check(engine, limits, one)
 
     def run(engine: "Engine") -> Work[BySize]:
-        from inference.speculative_run import compare  # noqa: PLC0415
+        from inference.speculative_compare import compare  # noqa: PLC0415
 
         done: tuple[Speculated, ...] = ()
         for place, one in enumerate(requests):

@@ -7,17 +7,9 @@ import pytest
 
 from inference.acceptance import expected_gain, expected_tokens
 from inference.draft import look_up
-from inference.speculative import (
-    Parting,
-    Repeat,
-    Request,
-    Round,
-    Speculated,
-    pass_times,
-    preset_request,
-    speculation_job,
-)
+from inference.speculative import preset_request, speculation_job
 from inference.speculative_presets import PRESETS
+from inference.speculative_records import Parting, Repeat, Request, Round, Speculated, pass_times
 
 
 @pytest.mark.parametrize(

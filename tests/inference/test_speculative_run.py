@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from inference.draft import LOOK_UP
 from inference.limits import Limits
 from inference.params import SamplingParams
-from inference.speculative import Request, Speculated, own_job, speculation_job
+from inference.speculative import own_job, speculation_job
+from inference.speculative_records import Request, Speculated
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 
@@ -253,6 +254,17 @@ def test_the_draft_named_by_the_server_drafts(tiny: Engine, monkeypatch: pytest.
     assert run.acceptance == 1, "it is the same model"
     assert run.token_ids == run.plain_ids
     assert 0.2 < run.draft_cost < 5, "as dear as the model itself"
+
+
+def test_a_draft_that_cannot_be_loaded_ends_the_run_with_its_name(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TWOPHASES_DRAFT", "random:none-such")
+    request = Request(PROMPT, chat_template=False, draft="random:none-such")
+    job = own_job("mine", lambda: request)
+    job.check(tiny, Limits())
+    with pytest.raises(ValueError, match="the draft random:none-such cannot be loaded: no catalogue shape"):
+        drained(job.run(tiny))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.limits import Limits
-from inference.speculative import Request
+from inference.speculative_records import Request
 from inference.speculative_sampled import SampledDraws, draws_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted

@@ -7,10 +7,13 @@ from streamlit.testing.v1 import AppTest
 
 from inference.acceptance import expected_tokens
 from inference.draft import LOOK_UP
-from inference.speculative import NUM_DRAFTED, Request, own_job, speculation_job
+from inference.speculative import own_job, speculation_job
 from inference.speculative_presets import PRESETS
+from inference.speculative_records import NUM_DRAFTED, Repeat, Request, Round, Speculated
 from inference.speculative_sampled import draws_job
 from inference.speculative_sizes import SIZES, sizes_job
+from pages.charts.speculative import rounds_chart
+from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import significant
 from pages.ui.experiments.speculation_text import sameness
 from pages.ui.state import laboratory
@@ -153,6 +156,16 @@ def test_a_smaller_model_is_offered_where_the_server_names_one(
     assert not lab_page.exception
     assert run.acceptance == 1
     assert "the measured time to draft a token over a plain step" in texts(lab_page)
+
+
+def test_a_token_that_spells_markup_is_a_label_and_not_markup() -> None:
+    one = Round((5,), 0, 9, 0.0, 0.1, 0.0)
+    run = Speculated(Request("x"), "float32", 1, 0, (Repeat((one,), (0.1,)),), "", (), 0.0, None, None)
+    (words,) = rounds_chart(run, [["round 1", "drafted <b>x</b> & y"]]).data[0].hovertext
+    assert words == "round 1<br>drafted &lt;b&gt;x&lt;/b&gt; &amp; y"
+    assert not rounds_chart(None).data
+    assert not tokens_chart(()).data
+    assert not times_chart((), {}).data
 
 
 def _speculation() -> None:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from inference.draft import LOOK_UP, draft_name
 from inference.experiments import Job
-from inference.speculative import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated, own_job, speculation_job
+from inference.speculative import own_job, speculation_job
 from inference.speculative_presets import PRESETS
+from inference.speculative_records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
 from pages.charts.speculative import rounds_chart
 from pages.charts.units import significant
 from pages.ui import state

@@ -7,10 +7,10 @@ import streamlit as st
 
 from inference.draft import LOOK_UP, draft_name
 from inference.estimate import estimate
-from inference.speculative import Speculated, pass_times
 from inference.speculative_presets import PRESETS
+from inference.speculative_records import Speculated, pass_times
 from inference.speculative_sizes import SIZES, sizes_job
-from pages.charts.speculative import times_chart, tokens_chart
+from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.controls import Controls, row

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inference.acceptance import expected_gain, expected_tokens
 from inference.draft import LOOK_UP
-from inference.speculative import Round, Speculated
+from inference.speculative_records import Round, Speculated
 from pages.charts.units import percent, seconds, significant
 from pages.ui.card import Card, Figure
 from pages.ui.experiments.speculation_strip import token_text
