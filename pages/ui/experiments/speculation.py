@@ -96,6 +96,9 @@ def _asked(settings: SpeculationSettings, key: str, *, is_fixed: bool) -> Job[Sp
         usual = PRESETS[preset].temperature if preset in PRESETS else 0.0
         is_chosen = preset == settings.preset and settings.temperature is not None
         start = float(settings.temperature or 0.0) if is_chosen else usual
+        maximum = settings.max_new_tokens
+        if preset == _OWN:
+            maximum = controls.number("Maximum", maximum, 1, _MOST_TOKENS, width=120)
         temperature = controls.slider("Temperature", start, 0.0, 1.5, 0.1, width=170)
         small = draft_name()
         draft = shared.choice("Draft", (LOOK_UP, small), settings.draft) if small else LOOK_UP
@@ -107,7 +110,6 @@ def _asked(settings: SpeculationSettings, key: str, *, is_fixed: bool) -> Job[Sp
         st.text(prompt)
     else:
         prompt = controls.text("Prompt", settings.prompt or _START, max_chars=_MOST_CHARS, height=92)
-    maximum = controls.number("Maximum", settings.max_new_tokens, 1, _MOST_TOKENS, width=120)
     drawn = Request(prompt, True, maximum, temperature, num_drafted=num_drafted, draft=draft)
     name = f"speculation of one's own in {key}: {num_drafted}, {temperature}, {maximum}, {draft}"
     return own_job(name, _at_the_click(drawn, f"{key}-{_OWN}-prompt"))

@@ -24,7 +24,7 @@ _OWN = {
 
 def speculation_strip(run: Speculated | None, *, key: str) -> None:
     tokens = state.remembered(key, run, lambda: _tokens(run) if run else [])
-    data = {"tokens": tokens, "shown": -1, "hint": "The answer appears here, round by round. Press Run."}
+    data = {"tokens": tokens, "shown": -1, "hint": "The answer appears here, round by round. Press Run both ways."}
     _component(data=data, key=key, on_picked_change=_nothing)
 
 

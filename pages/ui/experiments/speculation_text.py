@@ -25,11 +25,12 @@ def summary(run: Speculated | None) -> Card:
     """Gain, tokens per pass and acceptance."""
     if run is None:
         return Card(kicker="Speculation against plain decoding", note="Not run yet.", height=_HEIGHT)
-    spread = f"repeats {significant(min(run.gains))} to {significant(max(run.gains))}"
+    least, most = min(run.gains), max(run.gains)
+    spread = f"; repeats {significant(least)} to {significant(most)}" if len(run.gains) > 1 else ""
     tested = sum(one.num_tested for one in run.rounds)
     return Card(
         figures=(
-            Figure(f"{significant(run.gain)} times", f"as fast as plain decoding, measured; {spread}"),
+            Figure(f"{significant(run.gain)} times", f"as fast as plain decoding, measured{spread}"),
             Figure(
                 significant(run.tokens_per_pass),
                 f"tokens per pass, measured; {significant(run.expected_tokens)} expected",
