@@ -1,4 +1,4 @@
-"""The measuring labs in a real browser: every view is in order, and a sweep is real."""
+"""The labs in a real browser: every view is in order, and a sweep is real."""
 
 import csv
 import io
@@ -16,6 +16,10 @@ LABS = {
     "/roofline": ("Measured", "Operators", "Modules"),
     "/latency": ("Prompt and context", "Waterfall", "Load", "Four readings", "Goodput", "Diagnosis"),
     "/sampling": ("Stages", "Order", "Draws", "Structure"),
+    "/batching": ("Static and continuous", "Chunked prefill", "Batch sweep", "Prefill batching"),
+    "/speculative-decoding": ("Round by round", "k and acceptance", "Sampled"),
+    "/prefix-caching": ("Two prompts", "Conversation", "Shared system prompt", "Tenants"),
+    "/disaggregation": ("Two processes", "Link", "At scale"),
 }
 
 
