@@ -1,13 +1,26 @@
 """Pages on the tiny random model: fast, and with the same code as in the browser."""
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.state import laboratory
 
 SHELL = str(Path(__file__).parents[2] / "pages/ui/shell.py")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_scan_for_components() -> Iterator[None]:
+    """Every AppTest reads what all installed packages say of themselves, 0.2 s; nothing is installed meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests)
+        )
+        yield
 
 
 @pytest.fixture(scope="session")
