@@ -1,5 +1,7 @@
 """Prefill and decode in two processes: what is asked of them, what they report, and what a client sees of it."""
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -145,6 +147,13 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
             )
         caches = (kv_bytes(engine.spec, context_len=ask.prompt_tokens + ask.output_tokens - 1) for ask in asks)
         limits.check_kv(sum(caches), "The KV caches of these requests")
+        folder = tempfile.gettempdir()
+        free = shutil.disk_usage(folder).free
+        if engine.spec.weight_bytes > free:
+            raise ValueError(
+                f"the weights are shared through {engine.spec.weight_bytes / 1e9:,.1f} GB of files, and {folder} "
+                f"has {free / 1e9:,.1f} GB free; make room there or set TMPDIR to another folder"
+            )
 
     named = "; ".join(f"{ask.arrival_s:g} {ask.prompt_tokens} {ask.output_tokens}" for ask in asks)
     return Job(f"disaggregation: {named}", Comparison, run, refuse)

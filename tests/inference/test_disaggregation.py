@@ -1,6 +1,7 @@
 """Requests served by two processes: refused when they cannot be, equal to plain greedy, and accounted for once."""
 
 import re
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 
@@ -151,6 +152,13 @@ def test_requests_that_cannot_be_served_are_refused_before_any_work(
 def test_caches_beyond_the_memory_are_refused_with_their_size(tiny: Engine) -> None:
     with pytest.raises(ValueError, match="would take"):
         comparison_job((Ask(0, 100, 4),)).check(tiny, replace(Limits(), kv_bytes_per_learner=1000))
+
+
+def test_a_full_disk_is_told_before_the_weights_are_written(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(".")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=1000))
+    with pytest.raises(ValueError, match="make room there or set TMPDIR"):
+        comparison_job((Ask(0, 4, 4),)).check(tiny, Limits())
 
 
 @pytest.mark.parametrize("name", PRESETS)
