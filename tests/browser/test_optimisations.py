@@ -55,7 +55,8 @@ def test_a_kept_prefix_shortens_the_first_token(lab: LabPage) -> None:
     found = run(lab, "/prefix-caching", "Run")
 
     def ttft_s(name: str) -> float:
-        return statistics.median(one["lookup_s"] + one["assemble_s"] + one["forward_s"] for one in found[name])
+        times = [one["lookup_s"] + one["assemble_s"] + one["forward_s"] for one in found[name]]
+        return float(statistics.median(times))
 
     assert ttft_s("warm") < ttft_s("cold")
     lab.expect_text(re.compile(rf"{re.escape(significant(ttft_s('cold') / ttft_s('warm')))} times"))
