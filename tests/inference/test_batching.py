@@ -59,6 +59,7 @@ def passes_of_a_queue(arrivals: tuple[Arrival, ...], slots: int) -> int:
     return max(free)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [MIXED, EQUAL])
 def test_the_presets_need_as_many_passes_as_a_queue_for_the_slots(tiny: Engine, name: str) -> None:
     plan = Plan("continuous", PRESETS[name], slots=8, tokens_per_pass=512)
@@ -70,6 +71,7 @@ def test_the_presets_need_as_many_passes_as_a_queue_for_the_slots(tiny: Engine, 
     assert (in_groups == num_passes) == (name == EQUAL)
 
 
+@pytest.mark.slow
 def test_every_token_is_in_one_pass_and_in_one_lane(tiny: Engine) -> None:
     for served in drained(batching_job(PRESETS[LONG], tokens_per_pass=100).run(tiny))[0].arms:
         assert served.is_done
@@ -89,6 +91,7 @@ def test_every_token_is_in_one_pass_and_in_one_lane(tiny: Engine) -> None:
             assert request.event_times_s[-1] == lane[-1].end_s
 
 
+@pytest.mark.slow
 def test_a_pass_feeds_no_more_tokens_than_its_limit_and_decodes_come_first(tiny: Engine) -> None:
     whole, chunked = drained(chunked_job(chunk=64).run(tiny))[0].arms
     assert max(one.tokens("prefill") for one in whole.passes) == 480

@@ -11,6 +11,8 @@ from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
 from tests.inference.conftest import Measured
 
+pytestmark = pytest.mark.slow
+
 
 def test_measuring_says_how_far_it_is(measured: Measured) -> None:
     assert measured.fractions == sorted(measured.fractions)

@@ -20,6 +20,7 @@ def recorder(tiny: Engine) -> Iterator[Recorder]:
     worker.stop()
 
 
+@pytest.mark.slow
 def test_every_cause_is_made_once(recorder: Recorder) -> None:
     cases = list(record(recorder))
     assert len({case.cause for case in cases}) == len(cases) == 10

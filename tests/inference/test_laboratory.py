@@ -81,6 +81,7 @@ def test_limits_that_make_no_sense_are_told(
     assert "TWOPHASES_IDLE_SECONDS" in status.sentence
 
 
+@pytest.mark.slow
 def test_the_roofs_of_an_unknown_machine_are_measured_in_the_background(
     open_laboratory: Callable[[str], Laboratory], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

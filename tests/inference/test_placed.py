@@ -92,6 +92,7 @@ def test_a_point_far_above_its_roof_accuses_the_roof() -> None:
     assert "decode at batch 4 lies 1.6 times above its roof" in doubt(ROUND, [at, far, little])
 
 
+@pytest.mark.slow
 def test_the_other_dtypes_roofs_are_measured_on_a_model_of_that_dtype(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

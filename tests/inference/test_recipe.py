@@ -64,6 +64,7 @@ def test_the_last_of_two_values_counts_and_unknown_names_are_ignored() -> None:
     assert problems == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "options"),
     [

@@ -70,6 +70,7 @@ def _generated(engine: Engine, num_tokens: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_drafted", [1, 2, 5, 24])
 def test_greedy_speculation_writes_what_transformers_generates(lively: Engine, num_drafted: int) -> None:
     expected = _generated(lively, 40)

@@ -120,6 +120,7 @@ def _request(seed: int = 0) -> Request:
     return Request(LIKELY, False, 3, TEMPERATURE, seed, num_drafted=1)
 
 
+@pytest.mark.slow
 def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -> None:
     """Passes and cache included. A first token is fed as part of the prompt, and drafts follow at once."""
     from inference.draft_sources import LookUp, probabilities  # noqa: PLC0415

@@ -77,6 +77,7 @@ def ids(run: StructuredRun) -> list[int]:
     return [step.token_id for step in run.steps]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_sampled_output_validates_with_jsonschema(tiny: Engine, name: str) -> None:
     schema = SCHEMAS[name]

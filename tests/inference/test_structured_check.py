@@ -47,6 +47,7 @@ def _doubling(depth: int) -> str:
     return json.dumps({"$defs": steps | {f"d{depth}": {"const": 1}}, "$ref": "#/$defs/d0"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "source", "text"),
     [

@@ -124,6 +124,7 @@ NASTY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NASTY)
 @pytest.mark.parametrize("kind", [REGEX, SCHEMA])
 def test_an_expression_that_explodes_elsewhere_neither_hangs_nor_crashes(

@@ -112,6 +112,7 @@ def command(model: str, tmp_path: Path, endpoint: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 def test_a_hub_model_arrives_without_its_pickles_and_code(hub: ThreadingHTTPServer, tmp_path: Path) -> None:
     done = command("owner/name", tmp_path, f"http://127.0.0.1:{hub.server_port}")
     assert done.returncode == 0, done.stderr
@@ -121,6 +122,7 @@ def test_a_hub_model_arrives_without_its_pickles_and_code(hub: ThreadingHTTPServ
     assert Hub.fetched == {"config.json", "tokenizer.json", "model.safetensors"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [("nobody/nothing", "no public model of that name"), ("gated/model", "is gated; accept its terms")],
@@ -134,6 +136,7 @@ def test_the_command_prints_one_sentence_and_fails(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_hub_model_without_a_network_says_what_to_check(tmp_path: Path) -> None:
     done = command("owner/name", tmp_path, "http://127.0.0.1:9")
     assert done.returncode == 1

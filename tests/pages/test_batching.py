@@ -31,6 +31,7 @@ def test_the_lab_opens_with_a_prediction_and_at_most_one_primary_button(lab_page
         assert sum(button.proto.type == "primary" for button in lab_page.button) <= 1
 
 
+@pytest.mark.slow
 def test_the_mixed_requests_answer_the_prediction_with_numbers_of_the_run(lab_page: AppTest) -> None:
     choose(lab_page, "predict-batching", "over 2 times")
     static, continuous = finish(batching_job()).arms

@@ -81,6 +81,7 @@ def test_the_exported_file_says_what_the_chart_shows(lab_page: AppTest) -> None:
         assert len(points) > 3
 
 
+@pytest.mark.slow
 def test_the_other_dtypes_roofs_are_drawn_once_they_are_measured(lab_page: AppTest) -> None:
     finish(prompt_job()), finish(batch_job()), finish(roofs_job("bfloat16"))
     lab_page.run()

@@ -88,6 +88,7 @@ def test_the_losing_preset_is_named_so_and_is_sampled(lab_page: AppTest) -> None
     assert sum(heights(lab_page, 2)) == sum(len(one.drafted) - one.num_accepted for one in run.rounds)
 
 
+@pytest.mark.slow
 def test_the_formula_and_the_passes_of_every_k_stand_side_by_side(lab_page: AppTest) -> None:
     found = finish(sizes_job("edit"))
     view(lab_page, "k and acceptance")
@@ -104,6 +105,7 @@ def test_the_formula_and_the_passes_of_every_k_stand_side_by_side(lab_page: AppT
     assert "measured" in names
 
 
+@pytest.mark.slow
 def test_many_draws_are_counted_against_the_models_chances(lab_page: AppTest) -> None:
     run = finish(draws_job())
     view(lab_page, "Sampled")

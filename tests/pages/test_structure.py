@@ -64,6 +64,7 @@ def test_the_page_opens_with_an_example_and_nothing_generated(page: AppTest) -> 
     assert "Press Generate" in component(page, "structure-strip")["hint"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["review", "date", "colours", "keys", "time", "planet", "wrong"])
 def test_every_kind_of_constraint_is_met_and_judged_valid(page: AppTest, example: str) -> None:
     _generate(_choose(page, example))
@@ -109,6 +110,7 @@ def test_the_mask_is_read_token_by_token(page: AppTest) -> None:
     assert step["marked"], "the chosen token is set in bold"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "source", "words"),
     [
