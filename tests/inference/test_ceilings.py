@@ -9,7 +9,7 @@ import pytest
 from inference.ceilings import remembered
 from inference.engine import Engine, device_name
 from inference.roofline import Ceilings
-from tests.inference.conftest import Measured
+from tests.conftest import Measured
 
 pytestmark = pytest.mark.slow
 

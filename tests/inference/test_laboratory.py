@@ -9,7 +9,7 @@ import pytest
 from inference.engine import Engine
 from inference.laboratory import Laboratory
 from inference.recipe import Recipe
-from tests.inference.conftest import Measured
+from tests.conftest import Measured
 
 PATIENCE_S = 60
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.state import laboratory
+from tests.conftest import Measured
 
 SHELL = str(Path(__file__).parents[2] / "pages/ui/shell.py")
 
@@ -24,9 +26,9 @@ def _one_scan_for_components() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def roofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder for all tests here, so that the roofs are measured once."""
-    return tmp_path_factory.mktemp("cache")
+def roofs(measured: Measured, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder for all tests here that knows this machine's roofs; measured again, they stay here."""
+    return copytree(measured.folder, tmp_path_factory.mktemp("cache"), dirs_exist_ok=True)
 
 
 @pytest.fixture
