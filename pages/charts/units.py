@@ -1,33 +1,5 @@
-"""Numbers as the screen writes them: three significant digits and a unit."""
+"""Numbers as the screen writes them; they are written the same way in lessons, so `inference.units` has them."""
 
-import math
+from inference.units import percent, scaled, seconds, significant
 
-_SI = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """`1,234` -> 1,230; 0.5 -> 0.500; no exponent down to a millionth."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:,.{max(places, 0)}f}"
-
-
-def seconds(value: float) -> str:
-    """From microseconds to seconds."""
-    if value >= 1:
-        return f"{significant(value)} s"
-    return f"{significant(value * 1e3)} ms" if value >= 1e-3 else f"{significant(value * 1e6)} µs"
-
-
-def scaled(value: float, unit: str) -> str:
-    """With a decimal prefix: 538e6 bytes is 538 MB."""
-    for size, prefix in _SI:
-        if value >= size:
-            return f"{significant(value / size)} {prefix}{unit}"
-    return f"{significant(value)} {unit}"
-
-
-def percent(share: float) -> str:
-    return f"{significant(share * 100, 2 if share < 0.1 else 3)} %"
+__all__ = ["percent", "scaled", "seconds", "significant"]

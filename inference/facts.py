@@ -1,0 +1,54 @@
+"""Named numbers that lessons quote and quizzes ask for, each computed by the project's own arithmetic.
+
+Times and rates are of a roofline with a datasheet's dense peak and full bandwidth: what hardware reaches at best.
+"""
+
+import difflib
+from functools import cache
+
+from inference import facts_cache, facts_default, facts_hardware, facts_serving, facts_speed, facts_techniques
+from inference.fact import FORMATS, Fact, UnknownFact
+
+__all__ = ["FACTS", "Fact", "UnknownFact", "text", "value"]
+
+
+def _collect(*groups: list[Fact]) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for fact in (fact for group in groups for fact in group):
+        if fact.name in facts:
+            raise ValueError(f"fact {fact.name!r} is there twice; rename one")
+        facts[fact.name] = fact
+    return facts
+
+
+FACTS: dict[str, Fact] = _collect(
+    facts_default.FACTS,
+    facts_cache.FACTS,
+    facts_hardware.FACTS,
+    facts_speed.FACTS,
+    facts_serving.FACTS,
+    facts_techniques.FACTS,
+)
+"""By name."""
+
+
+@cache
+def value(name: str) -> float:
+    """The number, in bytes, seconds, FLOP, or as a count or share."""
+    return float(_known(name).compute())
+
+
+def text(name: str, format: str | None = None) -> str:
+    """As a lesson writes it: `text("kv_bytes_per_token_8b", "binary")` is 128 KiB."""
+    chosen = _known(name).format if format is None else format
+    if chosen not in FORMATS:
+        raise UnknownFact(f"fact {name!r}: no format {chosen!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[chosen](value(name))
+
+
+def _known(name: str) -> Fact:
+    if name not in FACTS:
+        close = difflib.get_close_matches(name, FACTS, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise UnknownFact(f"no fact {name!r} in inference/facts.py{hint}")
+    return FACTS[name]
