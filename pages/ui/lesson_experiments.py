@@ -1,0 +1,119 @@
+"""The experiments a lesson may place, by name, with settings spelled `key=value` after it."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from pages.ui.experiments.agreement import AgreementSettings, agreement
+from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep
+from pages.ui.experiments.batching import BatchingSettings, batching
+from pages.ui.experiments.blocks import BlocksSettings, paged_blocks
+from pages.ui.experiments.cache_norms import CacheNormsSettings, cache_norms
+from pages.ui.experiments.chain import ChainSettings, chain
+from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
+from pages.ui.experiments.diagnosis import DiagnosisSettings, diagnosis
+from pages.ui.experiments.draws import DrawsSettings, draws
+from pages.ui.experiments.fleet import FleetSettings, fleet
+from pages.ui.experiments.goodput import GoodputSettings, goodput_limits
+from pages.ui.experiments.growth import GrowthSettings, cache_growth
+from pages.ui.experiments.kv_formulas import KvFormulasSettings, kv_formulas
+from pages.ui.experiments.link import LinkSettings, link
+from pages.ui.experiments.load import LoadSettings, load
+from pages.ui.experiments.modules import ModuleSettings, module_times
+from pages.ui.experiments.operators import OperatorSettings, operator_table
+from pages.ui.experiments.order import OrderSettings, order
+from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
+from pages.ui.experiments.prefix_chat import ChatSettings, conversation
+from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
+from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
+from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
+from pages.ui.experiments.readings import ReadingSettings, four_readings
+from pages.ui.experiments.recompute import RecomputeSettings, with_and_without
+from pages.ui.experiments.roofline import RooflineSettings, roofline
+from pages.ui.experiments.scores import ScoresSettings, score_matrix
+from pages.ui.experiments.speculation import SpeculationSettings, speculation
+from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
+from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes
+from pages.ui.experiments.structure import StructureSettings, structure
+from pages.ui.experiments.ttft_itl import TtftItlSettings, ttft_itl
+from pages.ui.experiments.two_processes import TwoProcessesSettings, two_processes
+from pages.ui.experiments.waterfall import WaterfallSettings, waterfall
+
+
+@dataclass(frozen=True, slots=True)
+class Placeable:
+    """One experiment: what draws it, and what it can be told."""
+
+    draw: Callable[..., None]
+    """Called as draw(settings, key=..., is_fixed=True)."""
+    settings: type[Any]
+
+
+EXPERIMENTS: Mapping[str, Placeable] = {
+    "agreement": Placeable(agreement, AgreementSettings),
+    "batch-sweep": Placeable(batch_sweep, BatchSweepSettings),
+    "batching": Placeable(batching, BatchingSettings),
+    "cache-growth": Placeable(cache_growth, GrowthSettings),
+    "cache-norms": Placeable(cache_norms, CacheNormsSettings),
+    "chain": Placeable(chain, ChainSettings),
+    "chunked-prefill": Placeable(chunked_prefill, ChunkedPrefillSettings),
+    "conversation": Placeable(conversation, ChatSettings),
+    "diagnosis": Placeable(diagnosis, DiagnosisSettings),
+    "draws": Placeable(draws, DrawsSettings),
+    "fleet": Placeable(fleet, FleetSettings),
+    "four-readings": Placeable(four_readings, ReadingSettings),
+    "goodput-limits": Placeable(goodput_limits, GoodputSettings),
+    "kv-formulas": Placeable(kv_formulas, KvFormulasSettings),
+    "link": Placeable(link, LinkSettings),
+    "load": Placeable(load, LoadSettings),
+    "module-times": Placeable(module_times, ModuleSettings),
+    "operator-table": Placeable(operator_table, OperatorSettings),
+    "order": Placeable(order, OrderSettings),
+    "paged-blocks": Placeable(paged_blocks, BlocksSettings),
+    "prefill-batching": Placeable(prefill_batching, PrefillBatchingSettings),
+    "roofline": Placeable(roofline, RooflineSettings),
+    "score-matrix": Placeable(score_matrix, ScoresSettings),
+    "shared-prompt": Placeable(shared_prompt, SharedSettings),
+    "speculation": Placeable(speculation, SpeculationSettings),
+    "speculation-draws": Placeable(speculation_draws, SpeculationDrawsSettings),
+    "speculation-sizes": Placeable(speculation_sizes, SizesSettings),
+    "structure": Placeable(structure, StructureSettings),
+    "tenants": Placeable(tenants, TenantsSettings),
+    "ttft-itl": Placeable(ttft_itl, TtftItlSettings),
+    "two-processes": Placeable(two_processes, TwoProcessesSettings),
+    "two-prompts": Placeable(two_prompts, PairSettings),
+    "waterfall": Placeable(waterfall, WaterfallSettings),
+    "with-and-without": Placeable(with_and_without, RecomputeSettings),
+}
+
+
+def settings_of(name: str, spelled: str) -> object:
+    """The frozen settings that `key=value key="two words"` spells. ValueError names what is wrong."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    kind = EXPERIMENTS[name].settings
+    types = get_type_hints(kind)
+    known = [one.name for one in fields(kind)]
+    given: dict[str, object] = {}
+    for part in shlex.split(spelled):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{name}: {part!r} is not key=value; quote a value that has spaces")
+        if key not in known:
+            raise ValueError(f"{name}: no setting {key!r}; there are {', '.join(known)}")
+        if key in given:
+            raise ValueError(f"{name}: {key!r} is set twice")
+        given[key] = value.split(",") if get_origin(types[key]) is tuple else value
+    try:
+        return TypeAdapter(kind).validate_python(given)
+    except ValidationError as error:
+        problems = "; ".join(f"{one['loc'][0]}: {one['msg']}, got {one['input']!r}" for one in error.errors())
+        raise ValueError(f"{name}: {problems}") from error
+
+
+def draw(name: str, spelled: str, *, key: str) -> None:
+    """Draw the experiment with these settings fixed."""
+    EXPERIMENTS[name].draw(settings_of(name, spelled), key=key, is_fixed=True)
