@@ -6,7 +6,15 @@ Times and rates are of a roofline with a datasheet's dense peak and full bandwid
 import difflib
 from functools import cache
 
-from inference import facts_cache, facts_default, facts_hardware, facts_serving, facts_speed, facts_techniques
+from inference import (
+    facts_cache,
+    facts_default,
+    facts_hardware,
+    facts_published,
+    facts_serving,
+    facts_speed,
+    facts_techniques,
+)
 from inference.fact import FORMATS, Fact, UnknownFact
 
 __all__ = ["FACTS", "Fact", "UnknownFact", "text", "value"]
@@ -28,6 +36,7 @@ FACTS: dict[str, Fact] = _collect(
     facts_speed.FACTS,
     facts_serving.FACTS,
     facts_techniques.FACTS,
+    facts_published.FACTS,
 )
 """By name."""
 

@@ -8,6 +8,8 @@ import pytest
 
 from inference import facts
 from inference.fact import FORMATS, UnknownFact
+from inference.facts_cache import spec_of
+from inference.facts_hardware import machine
 from inference.parallel import step_s
 
 
@@ -220,7 +222,7 @@ def test_splitting_a_layer_gains_less_than_it_is_split_and_loses_across_nodes() 
     assert facts.value("tp_step_s_8b_16") > facts.value("tp_step_s_8b_8")
     assert facts.text("tp_message_8b") == "8 KiB"
     with pytest.raises(ValueError, match="1 or more"):
-        step_s(facts.facts_cache.spec_of("8b"), facts.facts_hardware.machine("h100"), 0)
+        step_s(spec_of("8b"), machine("h100"), 0)
 
 
 def test_a_mixture_reads_few_experts_for_one_token_and_nearly_all_for_many() -> None:
