@@ -1,0 +1,1 @@
+"""How the progress database came to its present shape, one file a step."""

@@ -1,0 +1,115 @@
+"""How the two databases are reached: addresses, connections, and the settings that make an answer durable."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from quizzes.progress_turns import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Two ways into one database."""
+
+    reading: Engine
+    writing: Engine
+    turn: Callable[[], AbstractContextManager[None]]
+    """To be held while writing."""
+
+
+def engines(url: str | None, *, wait_s: float) -> Engines:
+    """Nothing is connected yet. ArgumentError: the address is none that can be used."""
+    address = _address(url)
+    return _sqlite(address, wait_s) if address.get_backend_name() == "sqlite" else _postgresql(address, wait_s)
+
+
+def _address(url: str | None) -> URL:
+    """The given address, or DATABASE_URL, or a SQLite file in the user's data folder."""
+    given = url or os.environ.get("DATABASE_URL")
+    if not given:
+        return URL.create("sqlite", database=str(user_data_path("two-phases") / "progress.sqlite3"))
+    try:
+        found = make_url(given)
+    except (ArgumentError, ValueError):
+        raise ArgumentError("not the address of a database") from None  # the original would show a password
+    if found.drivername in {"postgres", "postgresql"}:
+        return found.set(drivername="postgresql+psycopg")
+    backend = found.get_backend_name()
+    if backend not in {"sqlite", "postgresql"}:
+        raise ArgumentError(f"{backend} is neither sqlite nor postgresql")
+    if backend == "sqlite" and found.database in {None, "", ":memory:"}:
+        raise ArgumentError("a SQLite database in memory keeps nothing")
+    return found
+
+
+def _sqlite(url: URL, wait_s: float) -> Engines:
+    path = None if "uri" in url.query else Path(str(url.database))
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        connect_args={"timeout": wait_s},
+        pool_timeout=wait_s,
+        hide_parameters=True,  # they are learners' answers: nothing for a log
+    )
+    _prepare_sqlite(engine, path)
+    return Engines(engine, engine.execution_options(is_writing=True), Turns(wait_s).turn)
+
+
+def _prepare_sqlite(engine: Engine, path: Path | None) -> None:
+    @event.listens_for(engine, "connect")
+    def _settings(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # the driver begins nothing: _begin does
+        with suppress(sqlite3.OperationalError):  # someone else is just doing it; the file remembers
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # an acknowledged answer survives a power cut too
+        connection.execute("PRAGMA foreign_keys = ON")
+        entry.info["file"] = _identity(path)
+
+    @event.listens_for(engine, "checkout")
+    def _is_same_file(
+        connection: sqlite3.Connection, entry: ConnectionPoolEntry, proxy: PoolProxiedConnection
+    ) -> None:
+        """A file that was deleted or replaced could still be written through an old connection, for nobody."""
+        if entry.info["file"] != _identity(path):
+            raise DisconnectionError("the database's file is another one now")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        """A writer takes its lock first: a reader that becomes a writer later cannot wait for one."""
+        is_writing = connection.get_execution_options().get("is_writing")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    if path is None or not path.exists():
+        return None
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _postgresql(url: URL, wait_s: float) -> Engines:
+    engine = create_engine(
+        url,
+        connect_args={"connect_timeout": max(2, round(wait_s)), "tcp_user_timeout": round(wait_s * 1000)},
+        pool_timeout=wait_s,
+        pool_pre_ping=True,  # a server that was started again is found at the next call
+        hide_parameters=True,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _settings(connection: PoolProxiedConnection, entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        for name in ("lock_timeout", "statement_timeout"):
+            cursor.execute(f"SET {name} = {round(wait_s * 1000)}")
+        connection.commit()
+
+    return Engines(engine, engine, nullcontext)
