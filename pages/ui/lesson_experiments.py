@@ -25,6 +25,7 @@ from pages.ui.experiments.load import LoadSettings, load
 from pages.ui.experiments.modules import ModuleSettings, module_times
 from pages.ui.experiments.operators import OperatorSettings, operator_table
 from pages.ui.experiments.order import OrderSettings, order
+from pages.ui.experiments.passes import PassesSettings, passes
 from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.prefix_chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
@@ -73,6 +74,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "operator-table": Placeable(operator_table, OperatorSettings),
     "order": Placeable(order, OrderSettings),
     "paged-blocks": Placeable(paged_blocks, BlocksSettings),
+    "passes": Placeable(passes, PassesSettings),
     "prefill-batching": Placeable(prefill_batching, PrefillBatchingSettings),
     "roofline": Placeable(roofline, RooflineSettings),
     "score-matrix": Placeable(score_matrix, ScoresSettings),
