@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.ui import actions, state
+from pages.ui.answers import ask
 from pages.ui.branches import branches
 from pages.ui.clock import clock
-from pages.ui.question import show as show_question
 from pages.ui.run_charts import candidates_card, charts
 from pages.ui.run_controls import controls, prompt_form
 from pages.ui.run_text import metrics_row, pass_card, subtitle
@@ -37,7 +37,5 @@ metrics_row(screen)
 branches(screen)
 
 st.subheader("What did you see?", anchor=False)
-for question in state.questions().values():
-    show_question(
-        question, answer=state.tab().answers.get(question.id), on_answer=actions.answer, seed=state.learner()
-    )
+for question in state.quizzes()[0]["two_phases"]:
+    ask(question)

@@ -17,7 +17,6 @@ from inference.worker import BusyError
 from pages.ui import state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
 from pages.ui.screen import Screen, Tab, sentence
-from quizzes import Answer
 
 log = logging.getLogger(__name__)
 PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
@@ -188,15 +187,6 @@ def open_trace(key: str) -> None:
     here.opened, here.shown, here.is_playing = Replay(trace, shown=len(trace.steps)), None, False
     here.link = None
     here.message = "A recorded trace is open. Reset goes back to your own run."
-
-
-def answer(question_id: str, widget_key: str) -> None:
-    given = state.widget_value(widget_key)
-    try:
-        grade = state.questions()[question_id].grade(given)
-    except ValueError:
-        return  # the question itself says what is missing
-    state.tab().answers[question_id] = Answer(str(given), grade)
 
 
 def start_replay() -> Replay:

@@ -18,7 +18,7 @@ from inference.trace import Trace
 from lessons import load_trace
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form
 from pages.ui.screen import Tab, sentence
-from quizzes import Question, load_questions
+from quizzes import Problem, Question, open_quizzes
 
 if TYPE_CHECKING:
     from inference.runs import Run
@@ -34,8 +34,13 @@ def laboratory() -> Laboratory:
 
 
 @st.cache_resource(show_spinner=False)
+def quizzes() -> tuple[dict[str, list[Question]], list[Problem]]:
+    """The questions by quiz, and what is wrong with those that are left out."""
+    return open_quizzes()
+
+
 def questions() -> dict[str, Question]:
-    return {question.id: question for question in load_questions()}
+    return {question.id: question for quiz in quizzes()[0].values() for question in quiz}
 
 
 @st.cache_resource(show_spinner=False)

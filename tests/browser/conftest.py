@@ -31,8 +31,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app as `make run` starts it, on a free port, with the model ready and this machine's roofs measured."""
     port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    database = {"DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3"}  # not that of whoever runs the tests
     with log.open("w") as out:
-        process = subprocess.Popen([*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out)
+        process = subprocess.Popen(
+            [*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out, env=os.environ | database
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         _wait_until_ready(address, process, log)

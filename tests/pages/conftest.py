@@ -25,6 +25,14 @@ def _one_scan_for_components() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Answers given in tests stay out of the database of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DATABASE_URL", f"sqlite:///{tmp_path_factory.mktemp('progress')}/progress.sqlite3")
+        yield
+
+
 @pytest.fixture(scope="session")
 def roofs(measured: Measured, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder for all tests here that knows this machine's roofs; measured again, they stay here."""

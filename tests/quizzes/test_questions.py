@@ -10,6 +10,7 @@ from quizzes import (
     ChoiceQuestion,
     ContentError,
     Point,
+    Question,
     WrittenQuestion,
     load_questions,
 )
@@ -29,10 +30,21 @@ GOOD = """
 - id: sky
   kind: choice
   prompt: What colour is the sky?
+  idea: light
   choices:
     - {id: blue, text: Blue, is_correct: true, feedback: By day.}
     - {id: red, text: Red, is_correct: false, feedback: At dusk.}
 """
+
+
+def secrets_of(value: object, key: str = "") -> list[str]:
+    """Every feedback, rubric point and model answer of a question."""
+    if isinstance(value, dict):
+        return [secret for name, inner in value.items() for secret in secrets_of(inner, f"{key}.{name}")]
+    if isinstance(value, (list, tuple)):
+        return [secret for inner in value for secret in secrets_of(inner, key)]
+    is_secret = key.endswith((".feedback", ".model_answer", ".rubric.text", ".fact"))
+    return [value] if is_secret and isinstance(value, str) else []
 
 
 def load(folder: Path, text: str) -> None:
@@ -61,30 +73,24 @@ def test_the_right_answers_are_prefill_and_bytes_per_step() -> None:
 
 @pytest.mark.parametrize("question", CHOICE, ids=lambda question: question.id)
 def test_a_seed_fixes_the_order_of_the_choices_and_loses_none(question: ChoiceQuestion) -> None:
-    orders = [question.shuffled(str(seed)) for seed in range(20)]
-    assert orders == [question.shuffled(str(seed)) for seed in range(20)]
-    assert all(set(order) == set(question.choices) for order in orders)
+    orders = [question.asked(str(seed)).options for seed in range(80)]
+    assert orders == [question.asked(str(seed)).options for seed in range(80)]
+    texts = {(choice.id, choice.text) for choice in question.choices}
+    assert all({(option.id, option.text) for option in order} == texts for order in orders)
     assert len({order[0].id for order in orders}) == len(question.choices), "every choice comes first for some seed"
 
 
 def test_the_order_is_the_same_in_every_process() -> None:
     question = next(question for question in CHOICE if question.id == "which-phase-ttft")
-    assert [choice.id for choice in question.shuffled("a")] == ["both", "tokenising", "decode", "prefill"]
+    assert [option.id for option in question.asked("a").options] == ["both", "tokenising", "decode", "prefill"]
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
-def test_before_an_answer_the_browser_gets_the_prompt_and_the_options_only(
-    question: ChoiceQuestion | WrittenQuestion,
-) -> None:
+def test_before_an_answer_the_browser_gets_the_prompt_and_the_options_only(question: Question) -> None:
     sent = asdict(question.asked("a"))
-    assert set(sent) == {"id", "kind", "prompt", "options"}
+    assert set(sent) == {"id", "kind", "prompt", "options", "unit"}
     assert all(set(option) == {"id", "text"} for option in sent["options"])
-    secrets = (
-        [choice.feedback for choice in question.choices]
-        if isinstance(question, ChoiceQuestion)
-        else [question.model_answer, *(point.text for point in question.rubric)]
-    )
-    assert not any(secret in str(sent) for secret in secrets)
+    assert not any(secret in str(sent) for secret in secrets_of(question.model_dump()))
 
 
 def test_a_written_answer_is_compared_with_the_rubric_and_judged_by_the_learner() -> None:
@@ -136,10 +142,10 @@ def test_a_written_answer_may_fill_the_limit_and_no_more() -> None:
         (
             "feedback: At dusk.",
             "feedback: At dusk., hint: Look up",
-            r"test\.yaml: question 'sky', key choices\.1\.hint: Extra",
+            r"test\.yaml:8: question 'sky', key choices\.1\.hint: Extra",
         ),
-        ("kind: choice", "kind: choice\n  level: 3", r"test\.yaml: question 'sky', key level: Extra"),
-        ("kind: choice", "kind: riddle", r"question 'sky': .*'riddle'.*'choice', 'written'"),
+        ("kind: choice", "kind: choice\n  level: 3", r"test\.yaml:4: question 'sky', key level: Extra"),
+        ("kind: choice", "kind: riddle", r"question 'sky': .*'riddle'.*'choice', 'multiple'"),
         (
             "is_correct: false",
             "is_correct: true",

@@ -1,0 +1,146 @@
+"""Asks questions on any page: grades what is given, keeps it, and says so when it could not be kept."""
+
+import hashlib
+import secrets
+from dataclasses import replace
+
+import streamlit as st
+
+from inference.trace import Trace
+from pages.ui import saved, state
+from pages.ui.question import given, show
+from pages.ui.question_predict import RECORDED, show_prediction
+from pages.ui.screen import sentence
+from quizzes import Answer, PredictQuestion, Question
+
+
+def ask(question: Question) -> None:
+    """Draw a question with all that belongs to it: the learner's earlier answer, the grade, whether it is kept."""
+    problems = state.tab().problems
+    if isinstance(question, PredictQuestion):
+        show_prediction(
+            question,
+            guess=_guess(question.id),
+            answer=state.tab().answers.get(question.id),
+            on_commit=commit,
+            on_run_ended=_settled,
+            on_recorded=take_recorded,
+            problem=problems.get(_name(question.id), ""),
+        )
+    else:
+        show(
+            question,
+            answer=answered(question),
+            on_answer=answer,
+            seed=state.learner(),
+            problem=problems.get(_name(question.id), ""),
+        )
+    if unsaved := problems.get(_unsaved(question.id)):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.text(f"Not saved yet: {unsaved}")
+            st.button("Save again", key=f"save-{question.id}", on_click=save_again, args=(question.id,))
+
+
+def answered(question: Question) -> Answer | None:
+    """This tab's answer, or the one kept from an earlier visit, graded anew."""
+    found = state.tab().answers.get(question.id)
+    if found is None and (before := saved.earlier().answers.get(question.id)):
+        try:
+            found = Answer(before.given, question.grade(before.given))
+        except ValueError:  # the question has changed since, or it needs a run
+            return None
+    return found
+
+
+def answer(question_id: str) -> None:
+    """Check was pressed."""
+    question = state.questions()[question_id]
+    text = given(question, state.learner(), state.widget_value)
+    problems = state.tab().problems
+    problems.pop(_name(question_id), None)
+    try:
+        grade = question.grade(text)
+    except ValueError as error:
+        problems[_name(question_id)] = sentence(error)
+        return
+    _keep(question, Answer(text, grade), secrets.token_urlsafe(16))
+
+
+def commit(question_id: str) -> None:
+    """A prediction was typed: kept before anything runs."""
+    question, problems = state.questions()[question_id], state.tab().problems
+    problems.pop(_name(question_id), None)
+    text = str(state.widget_value(f"answer-{question_id}") or "")
+    try:
+        if isinstance(question, PredictQuestion):
+            question.read(text)
+    except ValueError as error:
+        problems[_name(question_id)] = sentence(error)
+        return
+    state.keep_guess(_name(question_id), text)
+
+
+def take_recorded(question_id: str) -> None:
+    """No model is loaded here: a recorded run answers the prediction, and the learner is told."""
+    question, guess = state.questions()[question_id], _guess(question_id)
+    if not isinstance(question, PredictQuestion) or guess is None:
+        return
+    trace = state.recorded(RECORDED)
+    where = (
+        f"Read from a recorded run: {trace.metadata.model} on {trace.metadata.device}, {trace.metadata.date[:10]}."
+    )
+    _hold(question, guess, trace, RECORDED, where)
+
+
+def _guess(question_id: str) -> str | None:
+    """The prediction that was committed, now or on an earlier visit."""
+    before = saved.earlier().answers.get(question_id)
+    return state.guess(_name(question_id)) or (before.given if before else None)
+
+
+def _settled(question: PredictQuestion, trace: Trace, run: str) -> Answer | None:
+    """The run has ended: the prediction it was made under is graded against it once."""
+    guess = _guess(question.id)
+    if guess is None:
+        return None
+    return state.remembered(f"settled {question.id}", run, lambda: _hold(question, guess, trace, run, ""))
+
+
+def _hold(question: PredictQuestion, guess: str, trace: Trace, run: str, where: str) -> Answer:
+    grade = question.grade(guess, trace)
+    found = Answer(guess, replace(grade, feedback=f"{grade.feedback} {where}".strip()))
+    act = hashlib.sha256(f"{question.id}\n{run}".encode()).hexdigest()[:32]  # a reload finds the same run
+    _keep(question, found, act)
+    return found
+
+
+def _keep(question: Question, found: Answer, submission: str) -> None:
+    """In this tab, and in the database. The same answer again, such as a double click, is one act of answering."""
+    here = state.tab()
+    here.answers[question.id] = found
+    name = state.remembered(f"submission {question.id}", found.given, lambda: submission)
+    here.problems.pop(_unsaved(question.id), None)
+    problem = saved.save(question, found.given, found.grade, submission=name)
+    if problem:
+        here.problems[_unsaved(question.id)] = problem
+
+
+def save_again(question_id: str) -> None:
+    """The database was away; the answer is still in this tab."""
+    if found := state.tab().answers.get(question_id):
+        _keep(state.questions()[question_id], found, secrets.token_urlsafe(16))
+
+
+def ask_anew(question_id: str) -> None:
+    """Forget this tab's answer, so that a review asks as if for the first time."""
+    here = state.tab()
+    here.answers.pop(question_id, None)
+    here.drawn.pop(f"submission {question_id}", None)
+
+
+def _name(question_id: str) -> str:
+    return f"question-{question_id}"
+
+
+def _unsaved(question_id: str) -> str:
+    return f"unsaved-{question_id}"

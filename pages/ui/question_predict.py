@@ -1,0 +1,114 @@
+"""A prediction: the learner commits a number, the model runs their prompt, and the two stand side by side."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from inference.experiments import Experiment, Job
+from inference.predicted_run import NUM_TOKENS, predicted_run
+from inference.trace import Trace
+from pages.charts.run import latency_per_pass
+from pages.charts.tokens import visible
+from pages.charts.units import seconds
+from pages.ui import actions, state
+from pages.ui.clock import clock
+from pages.ui.form import EXAMPLES
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.question_worded import line
+from pages.ui.verdict import verdict
+from quizzes import Answer, PredictQuestion
+
+_LOOK_AGAIN_S = 0.4
+RECORDED = "lighthouse"
+
+
+def show_prediction(
+    question: PredictQuestion,
+    *,
+    guess: str | None,
+    answer: Answer | None,
+    on_commit: Callable[[str], None],
+    on_run_ended: Callable[[PredictQuestion, Trace, str], Answer | None],
+    on_recorded: Callable[[str], None],
+    problem: str,
+) -> None:
+    """on_run_ended(question, trace, name of the run) gives the answer at every drawing once the run has ended."""
+    asked = question.asked("")
+    with st.container(border=True, key=f"card-{question.id}"):
+        st.markdown(f"**Predict first.** {asked.prompt}")
+        prompt = st.text_area(
+            "Prompt of the run", EXAMPLES["The lighthouse"], key=f"prompt-{question.id}", height=88
+        )
+        label = f"Your prediction in {asked.unit}" if asked.unit else "Your prediction, a number"
+        line(asked, label, "Commit", before=guess or "", on_click=on_commit)
+        if problem:
+            st.text(problem)
+        if guess is None:
+            return
+        lab, job = state.laboratory(), predicted_run(prompt)
+        if lab.experiments is None:
+            st.text(f"You predicted {guess}. {lab.status.sentence}.")
+            st.button(
+                "Take a recorded run instead",
+                key=f"recorded-{question.id}",
+                on_click=on_recorded,
+                args=(question.id,),
+            )
+            trace = state.recorded(RECORDED) if answer else None
+        else:
+            found = lab.experiments.get(job, state.learner())
+            trace = _run_line(question, guess, job, found)
+            answer = None
+            if found and found.state == "done" and trace:
+                answer = on_run_ended(question, trace, f"{job.name}\n{found.started_s}")
+        if trace:
+            _show_run(trace, question.id)
+        if answer:
+            verdict(answer.grade)
+
+
+def _run_line(
+    question: PredictQuestion, guess: str, job: Job[Trace], found: Experiment[Trace] | None
+) -> Trace | None:
+    is_running = bool(found and found.is_running)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"run-{question.id}-measure"):
+        if found and is_running:
+            st.button("Cancel", key=f"cancel-{question.id}", on_click=actions.cancel_measuring, args=(job,))
+            with st.container(key=f"run-{question.id}-progress"):
+                st.progress(min(found.report.fraction, 1.0), found.report.doing or "waiting for its turn")
+        else:
+            st.button(
+                "Run again" if found else "Run",
+                key=f"run-{question.id}",
+                type="secondary" if found else "primary",
+                on_click=actions.start_measuring,
+                args=(job,),
+            )
+            why = state.tab().problems.get(job.name) or (found.problem if found else "")
+            st.text(why or f"You predicted {guess}. The run: this prompt, up to {NUM_TOKENS} tokens, greedy.")
+    clock(
+        is_running=is_running,
+        expected=0,
+        delay_s=_LOOK_AGAIN_S,
+        key=f"{question.id}-clock",
+        on_tick=lambda key: None,
+    )
+    if found is None:
+        return None
+    return found.report.partial if is_running else found.result
+
+
+def _show_run(trace: Trace, question_id: str) -> None:
+    live_chart(
+        lambda: latency_per_pass(trace),
+        version=(trace.metadata.date, len(trace.steps)),
+        key=f"{question_id}-passes",
+        title="Every pass of this run",
+        caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; decode: one a pass",
+        alt="Bars of the measured time of every pass: first prefill, then decode.",
+        table=lambda: Table(
+            ["step", "phase", "token", "pass"],
+            [[str(step.number), step.phase, visible(step.raw), seconds(step.forward_s)] for step in trace.steps],
+        ),
+    )
+    st.text(trace.text)

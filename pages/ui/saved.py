@@ -1,0 +1,77 @@
+"""What is kept of a learner in the database. Every function says in words what could not be done."""
+
+import base64
+import hashlib
+import logging
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.screen import sentence
+from quizzes import Grade, Question
+from quizzes.progress import Mastery, Progress, ProgressError, StoredAnswer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The newest answers of earlier visits, by question."""
+
+    answers: dict[str, StoredAnswer] = field(default_factory=dict)
+    problem: str = ""
+    """Why they are not known; empty if they are."""
+
+
+@st.cache_resource(show_spinner=False)
+def progress() -> Progress:
+    return Progress()
+
+
+def key() -> str:
+    """The learner's key: 128 bits made from the browser's own random name, which is never stored itself."""
+    digest = hashlib.sha256(f"two-phases progress\n{state.learner()}".encode()).digest()
+    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+
+
+def save(question: Question, given: str, grade: Grade, *, submission: str) -> str:
+    """Keep an answer; empty once it is safe, or why it is not."""
+    try:
+        progress().answer(
+            key(), question.id, given, is_correct=grade.is_correct, idea=question.idea, submission=submission
+        )
+    except ProgressError as error:
+        log.warning("An answer was not kept: %s", error)
+        return sentence(error)
+    return ""
+
+
+def earlier() -> Earlier:
+    """Read once per tab."""
+    return state.remembered("earlier answers", key(), partial(_read, key()))
+
+
+def _read(name: str) -> Earlier:
+    try:
+        return Earlier(progress().answers(name))
+    except ProgressError as error:
+        log.warning("Earlier answers were not read: %s", error)
+        return Earlier(problem=sentence(error))
+
+
+def read_again() -> None:
+    """The database was away: ask it once more at the next drawing."""
+    state.tab().drawn.pop("earlier answers", None)
+
+
+def due() -> list[str]:
+    """Questions up for review, most overdue first. ProgressError if that cannot be read."""
+    return progress().due(key(), datetime.now(UTC))
+
+
+def mastery() -> dict[str, Mastery]:
+    """By idea. ProgressError if that cannot be read."""
+    return progress().mastery(key())
