@@ -8,6 +8,7 @@ from inference.units import binary, percent, scaled, seconds, significant
 FORMATS: dict[str, Callable[[float], str]] = {
     "int": lambda value: f"{round(value):,}",
     "x": significant,
+    "plain": lambda value: f"{value:g}",
     "percent": percent,
     "bytes": lambda value: scaled(value, "B"),
     "binary": binary,

@@ -1,5 +1,7 @@
 """Named numbers that lessons quote and quizzes ask for, each computed by the project's own arithmetic.
 
+Only those of `facts_published` are not: results that papers report.
+
 Times and rates are of a roofline with a datasheet's dense peak and full bandwidth: what hardware reaches at best.
 """
 

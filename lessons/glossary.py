@@ -1,0 +1,64 @@
+"""The glossary: one entry a term, one word per idea."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lessons.content import Term
+from lessons.front_matter import Id, Line
+from quizzes import Problem
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Id
+    term: Line
+    text: Line
+    avoid: tuple[Line, ...] = Field((), alias="not")
+
+
+def read_glossary(path: Path) -> tuple[dict[str, Term], list[Problem]]:
+    """Terms by id, in the order of the file; a row with a problem is left out."""
+    terms: dict[str, Term] = {}
+    problems: list[Problem] = []
+    for one in _read(path):
+        if isinstance(one, Problem):
+            problems.append(one)
+            continue
+        line, term = one
+        if term.id in terms:
+            problems.append(Problem(path, line, f"term {term.id!r} is there twice; keep one"))
+        else:
+            terms[term.id] = term
+    return terms, problems
+
+
+def _read(path: Path) -> Iterator[tuple[int, Term] | Problem]:
+    try:
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        root = loader.get_single_node()
+        rows = loader.construct_document(root) if root else None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        yield Problem(path, mark.line + 1 if mark else 0, f"not YAML: {getattr(error, 'problem', None) or error}")
+        return
+    except (OSError, ValueError) as error:
+        yield Problem(path, 0, f"cannot be read: {error}")
+        return
+    if not isinstance(rows, list) or not isinstance(root, yaml.SequenceNode):
+        yield Problem(path, 0, "must be a list of terms, each with id, term and text")
+        return
+    for row, node in zip(rows, root.value, strict=True):
+        line = node.start_mark.line + 1
+        try:
+            read = _Row.model_validate(row)
+        except ValidationError as error:
+            name = row.get("id") if isinstance(row, dict) else row
+            for one in error.errors():
+                key = ".".join(map(str, one["loc"]))
+                yield Problem(path, line, f"term {name!r}, key {key!r}: {one['msg']}")
+        else:
+            yield line, Term(read.id, read.term, read.text, read.avoid)

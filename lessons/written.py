@@ -1,0 +1,58 @@
+"""The text of a lesson as it is shown: numbers computed, terms linked to the glossary."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from lessons.content import Term
+from quizzes.filled import filled, problem_in
+
+_TERM = re.compile(r"\[\[(?P<id>[a-z0-9-]+)(?:\|(?P<words>[^\[\]|]+))?\]\]")
+_NUMBER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+GLOSSARY = "glossary"
+"""The page's address, seen from a lesson's."""
+
+
+def written(markdown: str, glossary: Mapping[str, Term]) -> str:
+    """Numbers filled in, `[[kv-cache|keys and values]]` a link that says the definition when pointed at."""
+
+    def link(found: re.Match[str]) -> str:
+        term = glossary[found["id"]]
+        words = found["words"] or term.term
+        return f'[{words}]({GLOSSARY}#{term.id} "{_spoken(term)}")'
+
+    return filled(_TERM.sub(link, markdown))
+
+
+def terms_in(markdown: str) -> list[str]:
+    """Ids of the terms marked in a text."""
+    return [found["id"] for found in _TERM.finditer(markdown)]
+
+
+def without_marks(markdown: str) -> str:
+    """The words alone: what is read aloud, and counted."""
+    text = _TERM.sub(lambda found: found["words"] or found["id"].replace("-", " "), markdown)
+    return _NUMBER.sub("number", text)
+
+
+def problems_in(markdown: str, glossary: Mapping[str, Term]) -> Iterator[tuple[int, str]]:
+    """(line in the text from 0, problem) of every number and term that does not exist or is not closed."""
+    for found in _NUMBER.finditer(markdown):
+        if problem := problem_in(found[0]):
+            yield _line(markdown, found.start()), problem
+    rest = _NUMBER.sub(lambda found: "." * len(found[0]), markdown)
+    for mark in re.finditer(r"\{\{|\}\}", rest):
+        yield _line(markdown, mark.start()), f"{mark[0]} stands alone; a number is written {{{{name:format}}}}"
+    for found in _TERM.finditer(markdown):
+        if found["id"] not in glossary:
+            yield _line(markdown, found.start()), f"no term {found['id']!r} in lessons/glossary.yaml"
+    for mark in re.finditer(r"\[\[|\]\]", _TERM.sub(lambda found: "." * len(found[0]), markdown)):
+        yield _line(markdown, mark.start()), f"{mark[0]} stands alone; a term is written [[id]] or [[id|words]]"
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place)
+
+
+def _spoken(term: Term) -> str:
+    """A definition inside quotes of Markdown."""
+    return filled(term.text).replace("\n", " ").replace('"', "'")

@@ -1,0 +1,51 @@
+"""The validator: one test per content file. An author sees all problems of a file at once, with file and line."""
+
+from pathlib import Path
+
+import pytest
+
+import lessons
+import quizzes
+from lessons.check import Course, check_lesson
+from lessons.check_files import check_folders, check_glossary, check_quiz
+from pages.ui.lesson_experiments import settings_of
+
+ROOT = Path(lessons.__file__).parents[1]
+LESSONS = sorted(lessons.FOLDER.glob("*.md"))
+QUIZZES = sorted(quizzes.FOLDER.glob("*.yaml"))
+
+
+def _experiment_problem(name: str, spelled: str) -> str:
+    try:
+        settings_of(name, spelled)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.fixture(scope="module")
+def course() -> Course:
+    return Course.of(lessons.FOLDER, quizzes.FOLDER, _experiment_problem)
+
+
+def _none(problems: list[quizzes.Problem]) -> None:
+    if problems:
+        pytest.fail("\n".join(str(one).replace(f"{ROOT}/", "") for one in problems), pytrace=False)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_lesson(path: Path, course: Course) -> None:
+    _none(check_lesson(path, course))
+
+
+@pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.name)
+def test_quiz(path: Path, course: Course) -> None:
+    _none(check_quiz(path, course))
+
+
+def test_glossary(course: Course) -> None:
+    _none(check_glossary(course))
+
+
+def test_no_file_is_stray_and_no_number_missing(course: Course) -> None:
+    _none(check_folders(course))
