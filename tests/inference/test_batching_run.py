@@ -85,6 +85,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> list[PagedServer]:
     return opened
 
 
+@pytest.mark.slow
 def test_no_block_is_lost_over_200_random_schedules_wherever_they_are_cancelled(tiny: Engine) -> None:
     from inference.batching_run import PagedServer  # noqa: PLC0415
 
@@ -137,6 +138,7 @@ def test_a_failed_pass_leaves_no_block(tiny: Engine, servers: list[PagedServer])
     assert drained(job.run(tiny))[0].is_done
 
 
+@pytest.mark.slow
 def test_the_engine_is_left_as_it_was(tiny: Engine) -> None:
     import torch  # noqa: PLC0415
 

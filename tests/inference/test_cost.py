@@ -52,6 +52,7 @@ def prefill_work(spec: ModelSpec, num_tokens: int) -> Work:
     return forward_work(spec, num_query_tokens=num_tokens, context_len=num_tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", TINY_CONFIGS)
 @pytest.mark.parametrize("batch_size", [1, 2])
 def test_flops_are_those_torch_counts_in_eager_attention(model_type: str, batch_size: int) -> None:

@@ -63,6 +63,7 @@ def test_a_new_cache_goes_to_the_decode_worker_with_the_fewest_streams() -> None
     assert [request.event_times_s[1] for request in found] == pytest.approx([2.0, 2.5, 3.0])  # nobody waits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_prompts_alone_wait_as_the_formula_for_one_server_says(load: float) -> None:
     lengths = [30, 60, 90]

@@ -420,6 +420,7 @@ def second_layer(engine: Engine) -> Any:
     return engine.model.model.layers[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [whole_model, second_layer])
 @pytest.mark.parametrize("error", [RuntimeError("broken"), torch.OutOfMemoryError("out of memory")])
 @pytest.mark.parametrize("num_before", [0, 1, 4])

@@ -215,6 +215,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_cancel_after_any_pass_and_the_end_leave_no_block_in_use(
     tiny: Engine, stores: list[Any], name: str

@@ -79,6 +79,7 @@ def test_both_tokens_of_a_round_with_a_fixed_draft_are_distributed_as_the_model_
     assert _p_value(twos, p[1]) > LEAST_P
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_near", [True, False])
 def test_tokens_drafted_by_another_model_come_out_as_the_model_says(is_near: bool) -> None:
     import torch  # noqa: PLC0415

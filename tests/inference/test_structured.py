@@ -126,6 +126,7 @@ def test_the_mask_is_what_trying_every_continuation_finds(tiny: Engine) -> None:
         assert matcher.is_accepting == (prefix in language), prefix
 
 
+@pytest.mark.slow
 def test_choices_may_share_a_first_byte_and_one_may_begin_another(tiny: Engine) -> None:
     source = 'é\nè\nParis\nParis "la belle" \\o/'
     id_of = {tiny.token_bytes[token_id]: token_id for token_id in range(256)}

@@ -108,6 +108,7 @@ def test_the_link_view_names_the_link_that_keeps_up(lab_page: AppTest) -> None:
     assert not lab_page.exception
 
 
+@pytest.mark.slow
 def test_at_scale_the_limit_on_the_pace_decides_which_wins(lab_page: AppTest) -> None:
     choose(lab_page, "disaggregation-lab-view", "At scale")
     assert "Apart wins" in texts(lab_page)

@@ -190,6 +190,7 @@ def test_a_cache_that_was_given_up_is_said_and_its_keys_stay(app: AppTest) -> No
     assert not figure(app, "norms-chart")["data"]
 
 
+@pytest.mark.slow
 def test_formulas_of_every_catalogue_model_can_be_drawn(lab_page: AppTest) -> None:
     view(lab_page, "Formula")
     for model in models():

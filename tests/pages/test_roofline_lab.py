@@ -94,6 +94,7 @@ def test_a_datasheet_is_laid_over_it_on_request(lab_page: AppTest) -> None:
     assert "no sourced peak in bfloat16" in component(lab_page, "roofline-chart")["caption"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bandwidth", [0.0, -5e9, float("nan"), float("inf"), 101e12])
 def test_absurd_roofs_are_said_and_not_drawn(lab_page: AppTest, bandwidth: float) -> None:
     lab = laboratory()

@@ -79,6 +79,7 @@ def test_a_run_is_drawn_told_and_answers_the_prediction(lab_page: AppTest) -> No
     assert len(shown) == count
 
 
+@pytest.mark.slow
 def test_the_losing_preset_is_named_so_and_is_sampled(lab_page: AppTest) -> None:
     assert PRESETS["random"].title == "Random digits (loses)"
     run = finish(speculation_job("random"))
@@ -145,6 +146,7 @@ def test_a_prompt_of_ones_own_runs_as_it_stands_at_the_click(lab_page: AppTest) 
     assert sameness(run) in texts(lab_page)
 
 
+@pytest.mark.slow
 def test_a_smaller_model_is_offered_where_the_server_names_one(
     lab_page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

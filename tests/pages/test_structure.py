@@ -159,6 +159,7 @@ def test_a_run_cut_off_says_so(page: AppTest) -> None:
     assert "Cut off at the maximum of 3 tokens: incomplete, and not valid" in texts(page)
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_again_and_another_draws_otherwise(page: AppTest) -> None:
     _choose(page, "time")
     page.slider("structure-time-temperature").set_value(2.0)
