@@ -9,6 +9,7 @@ from inference.cost import forward_work, kv_bytes, kv_bytes_per_token
 from inference.fact import Fact
 from inference.kv_formulas import by_hidden_width, by_query_heads
 from inference.operators import operators
+from inference.predicted_run import NUM_TOKENS
 from inference.recompute import token_forwards
 from inference.scores import Scores
 from inference.spec import ModelSpec
@@ -183,6 +184,7 @@ _MORE = [
          "one head's 2,048 x 2,048 scores in one layer, float32, if they were stored"),
     Fact("scores_all_default_2048", lambda: Scores(default_spec(), 2048, 32).stored_bytes, "bytes",
          "all heads and layers of it"),
+    Fact("predicted_run_tokens", lambda: NUM_TOKENS, "int", "most tokens that the run of a prediction writes"),
 ]  # fmt: skip
 
 FACTS = _SHAPE + _CACHE + _WORK + _MORE
