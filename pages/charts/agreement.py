@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.agreement import Agreement
-from pages.charts.palette import CARD, INK, figure, literal
+from pages.charts.palette import CARD, INK, figure, label, literal
 from pages.charts.units import significant
 
 HEIGHT = 270
@@ -67,13 +67,4 @@ def _ring(chart: go.Figure, number: int, difference: float) -> None:
 
 
 def _name(chart: go.Figure, x: float, y: float, text: str, *, anchor: str, yshift: int = 8) -> None:
-    chart.add_annotation(
-        x=x,
-        y=math.log10(y),
-        text=text,
-        showarrow=False,
-        xanchor=anchor,
-        yanchor="bottom",
-        yshift=yshift,
-        font={"size": 13, "color": INK},
-    )
+    label(chart, x, math.log10(y), text, xanchor=anchor, yanchor="bottom", yshift=yshift)

@@ -13,7 +13,7 @@ from inference.batching_prefill import Batched
 from inference.metrics import itl_s, ttft_s
 from inference.sweeps import Point
 from pages.charts.lanes import axis, panels
-from pages.charts.palette import DASHED, DECODE, ESTIMATE, INK, MARKS, PREFILL, figure
+from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds, significant
 
@@ -151,15 +151,14 @@ def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: st
         return chart
     high = sorted(((values[0], name) for name, values in lines.items()), reverse=True)
     for (value, name), anchor in zip(high, ("bottom", "top"), strict=True):
-        chart.add_annotation(
-            x=math.log10(lengths[0]),
-            y=math.log10(value * 1e3),
-            text=name,
-            showarrow=False,
+        label(
+            chart,
+            math.log10(lengths[0]),
+            math.log10(value * 1e3),
+            name,
             xanchor="left",
             yanchor=anchor,
             yshift=8 if anchor == "bottom" else -8,
-            font={"size": 13, "color": INK},
         )
     ends = [value * 1e3 for values in lines.values() for value in values]
     span = [math.log10(min(ends) / 1.6), math.log10(max(ends) * 2)]
@@ -170,13 +169,14 @@ def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: st
 
 
 def _label(chart: go.Figure, batch: float, at_s: float, text: str, anchor: str) -> None:
-    chart.add_annotation(
-        x=math.log10(batch),
-        y=at_s * 1e3,
-        text=text,
-        showarrow=False,
+    label(
+        chart,
+        math.log10(batch),
+        at_s * 1e3,
+        text,
+        colour=ESTIMATE,
+        size=12,
         xanchor=anchor,
         xshift={"left": 4, "right": -4}.get(anchor, 0),
         yanchor="bottom",
-        font={"size": 12, "color": ESTIMATE},
     )

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.diagnosis import Case
-from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure
+from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 
 HEIGHT = 230
@@ -48,9 +48,7 @@ def evidence(case: Case) -> go.Figure:
         (_SERVER, "Server: passes; grey: waiting or other work"),
         (_CLIENT, "Client: events arrive"),
     ):
-        chart.add_annotation(
-            x=0, y=row + 0.38, text=words, showarrow=False, xanchor="left", font={"color": INK, "size": 12}
-        )
+        label(chart, 0, row + 0.38, words, size=12, xanchor="left")
     last = max(float(ends[-1]), case.client.event_times_s[-1])
     chart.update_xaxes(range=[0, last * 1.02e3])
     chart.update_yaxes(range=[-0.4, 1.6], showticklabels=False, showgrid=False)

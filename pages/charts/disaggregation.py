@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.disaggregation import ARRANGEMENTS, Comparison, Served, gaps
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure
+from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure, label
 from pages.charts.units import scaled, seconds
 
 GAPS_HEIGHT, LANES_HEIGHT, HEIGHT = 360, 250, 330
@@ -53,17 +53,7 @@ def _gaps(found: Comparison, served: Served) -> tuple[list[float], list[float], 
 
 
 def _panel_name(chart: go.Figure, text: str, top: float) -> None:
-    chart.add_annotation(
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=top,
-        yref="paper",
-        yanchor="bottom",
-        text=text,
-        showarrow=False,
-        font={"size": 12, "color": INK},
-    )
+    label(chart, 0, top, text, size=12, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
 
 
 def lanes_chart(found: Comparison | None) -> go.Figure:
@@ -143,14 +133,15 @@ def links_chart(rows: Sequence[Moved], prefill_s: float) -> go.Figure:
         hoverinfo="text",
     )
     chart.add_vline(x=prefill_s, line=DASHED)
-    chart.add_annotation(
-        x=np.log10(prefill_s),
-        y=1,
+    label(
+        chart,
+        np.log10(prefill_s),
+        1,
+        f"its prefill: {seconds(prefill_s)}",
+        colour=ESTIMATE,
+        size=12,
         yref="paper",
         yanchor="bottom",
-        text=f"its prefill: {seconds(prefill_s)}",
-        showarrow=False,
-        font={"size": 12, "color": ESTIMATE},
     )
     low, high = min(*values, prefill_s), max(*values, prefill_s)
     chart.update_layout(
@@ -176,15 +167,16 @@ def goodput_chart(splits: Sequence[tuple[int, float]], together: float, num_work
         hovertemplate=f"%{{x}} of {num_workers} prefill: %{{y:.3g}} requests/s, simulated<extra></extra>",
     )
     chart.add_hline(y=together, line=DASHED)
-    chart.add_annotation(
-        x=1,
+    label(
+        chart,
+        1,
+        together,
+        f"all {num_workers} colocated: {scaled(together, 'requests/s')}",
+        colour=ESTIMATE,
+        size=12,
         xref="paper",
         xanchor="right",
-        y=together,
         yanchor="bottom",
-        text=f"all {num_workers} colocated: {scaled(together, 'requests/s')}",
-        showarrow=False,
-        font={"size": 12, "color": ESTIMATE},
     )
     most = max([together, *(value for _, value in splits)]) or 1.0
     chart.update_layout(xaxis={"dtick": 1}, yaxis={"range": [0, most * 1.2]})

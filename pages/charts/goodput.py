@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.metrics import Request, tpot_s, ttft_s
-from pages.charts.palette import DASHED, ESTIMATE, INK, figure
+from pages.charts.palette import DASHED, ESTIMATE, INK, figure, label
 
 HEIGHT = 340
 
@@ -40,15 +40,7 @@ def limits_chart(
         ([0, right], [tpot_limit_s * 1e3] * 2, "TPOT limit", (right, tpot_limit_s * 1e3, "right", "bottom")),
     ):
         chart.add_scatter(x=np.array(x), y=np.array(y), mode="lines", line=DASHED, hoverinfo="skip", name=words)
-        chart.add_annotation(
-            x=spot[0],
-            y=spot[1],
-            xanchor=spot[2],
-            yanchor=spot[3],
-            text=words,
-            showarrow=False,
-            font={"color": INK, "size": 12},
-        )
+        label(chart, spot[0], spot[1], words, size=12, xanchor=spot[2], yanchor=spot[3])
     chart.update_xaxes(range=[0, right])
     chart.update_yaxes(range=[0, top])
     return chart

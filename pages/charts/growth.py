@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.growth import cache_bytes, matching_context
 from inference.spec import ModelSpec
-from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, literal
+from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, label, literal
 from pages.charts.units import scaled
 
 HEIGHT = 320
@@ -92,16 +92,17 @@ def _mark(chart: go.Figure, tokens: float, size: float, *, is_late: bool) -> Non
 
 def _end(chart: go.Figure, tokens: int) -> None:
     chart.add_vline(x=tokens, line={"color": ESTIMATE, "width": 1, "dash": "dot"})
-    chart.add_annotation(
-        x=math.log10(tokens),
-        y=0,
+    label(
+        chart,
+        math.log10(tokens),
+        0,
+        f"the model's own {tokens:,}",
+        colour=ESTIMATE,
+        size=12,
         yref="paper",
-        text=f"the model's own {tokens:,}",
-        showarrow=False,
         xanchor="right",
         yanchor="bottom",
         xshift=-5,
-        font={"size": 12, "color": ESTIMATE},
     )
 
 
@@ -109,16 +110,16 @@ def note(
     chart: go.Figure, x: float, y: float, text: str, *, is_left: bool, is_above: bool, colour: str = INK
 ) -> None:
     """A label beside a point of two axes that grow by factors."""
-    chart.add_annotation(
-        x=math.log10(x),
-        y=math.log10(y),
-        text=text,
-        showarrow=False,
+    label(
+        chart,
+        math.log10(x),
+        math.log10(y),
+        text,
+        colour=colour,
         xanchor="right" if is_left else "left",
         yanchor="bottom" if is_above else "top",
         xshift=-8 if is_left else 6,
         yshift=3 if is_above else -3,
-        font={"size": 13, "color": colour},
         bgcolor=CARD,
         borderpad=0,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from pages.charts.palette import CLEAR, ESTIMATE, INK, figure
+from pages.charts.palette import CLEAR, ESTIMATE, INK, figure, label
 from pages.charts.units import scaled, significant
 
 HEIGHT = 262
@@ -41,15 +41,15 @@ def kv_formulas(bars: Sequence[Bar]) -> go.Figure:
         name="bytes",
     )
     for place, bar in enumerate(bars):
-        chart.add_annotation(
-            x=bar.num_bytes,
-            y=place,
-            text=_label(bar),
-            showarrow=False,
+        label(
+            chart,
+            bar.num_bytes,
+            place,
+            _label(bar),
+            colour=INK if bar.num_bytes else ESTIMATE,
             xanchor="left",
             xshift=5,
             align="left",
-            font={"size": 13, "color": INK if bar.num_bytes else ESTIMATE},
         )
         if not bar.is_measured:
             chart.add_shape(

@@ -11,7 +11,7 @@ from inference.placed import Placed
 from inference.placed import words as pass_words
 from inference.roofline import Ceilings, attainable
 from inference.trace import Phase
-from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, literal
+from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
 from pages.charts.units import percent, scaled, seconds, significant
 
 HEIGHT = 380
@@ -184,14 +184,15 @@ def _hover(one: Placed, ceilings: Ceilings | None) -> str:
 def _label(chart: go.Figure, at: tuple[float, float], text: str, colour: str, place: Place) -> None:
     """Words beside a point of the logarithmic axes."""
     x_anchor, y_anchor, x_shift, y_shift = place
-    chart.add_annotation(
-        x=math.log10(at[0]),
-        y=math.log10(at[1]),
-        text=text,
-        showarrow=False,
+    label(
+        chart,
+        math.log10(at[0]),
+        math.log10(at[1]),
+        text,
+        colour=colour,
+        size=12,
         xanchor=x_anchor,
         yanchor=y_anchor,
         xshift=x_shift,
         yshift=y_shift,
-        font={"size": 12, "color": colour},
     )

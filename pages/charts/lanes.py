@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from inference.batching import Served
 from inference.batching_lanes import State, lanes
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, literal
+from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
 from pages.charts.units import seconds
 
 HEIGHT, SMALL = 384, 250
@@ -144,16 +144,15 @@ def panels(
     chart.update_xaxes(anchor=last, range=[0, longest * 1.02 or 1])
     chart.update_layout(barmode="overlay", margin={"l": 48, "r": 12, "t": 22, "b": 40})
     for number, (arm, text) in enumerate(zip(arms, labels or map(_label, arms), strict=True)):
-        chart.add_annotation(
+        label(
+            chart,
+            0,
+            1,
+            f"<b>{literal(arm.plan.name)}</b>{literal(text)}",
             xref="paper",
             yref=f"{'y' + str(number + 1) if number else 'y'} domain",
-            x=0,
-            y=1,
-            text=f"<b>{literal(arm.plan.name)}</b>{literal(text)}",
-            showarrow=False,
             xanchor="left",
             yanchor="bottom",
-            font={"size": 13, "color": INK},
         )
     return chart
 

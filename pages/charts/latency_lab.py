@@ -10,7 +10,7 @@ from inference.estimate import PrefillTerms
 from inference.sweeps import Point
 from inference.trace import Phase
 from inference.waterfall import Stage
-from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure
+from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
 
@@ -43,15 +43,16 @@ def _name_terms(chart: go.Figure, terms: Terms) -> None:
         ("linear: matrices", (terms[1][0], terms[1][1].linear_s), "left"),
         ("quadratic: attention", (terms[-5][0], terms[-5][1].quadratic_s), "left"),
     ):
-        chart.add_annotation(
-            x=math.log10(at),
-            y=math.log10(value_s * 1e3),
-            text=text,
-            showarrow=False,
+        label(
+            chart,
+            math.log10(at),
+            math.log10(value_s * 1e3),
+            text,
+            colour=ESTIMATE,
+            size=12,
             xanchor=xanchor,
             yanchor="top",
             xshift=8 if xanchor == "left" else 0,
-            font={"size": 12, "color": ESTIMATE},
         )
 
 
@@ -138,7 +139,8 @@ def waterfall(stages: Sequence[Stage]) -> go.Figure:
             hoverinfo="text",
         )
         start += stage.seconds
-        _label(chart, stage, start, whole)
+        end_ms, words = start * 1e3, seconds(stage.seconds)
+        label(chart, end_ms, stage.name, words, colour=ESTIMATE, size=12, xanchor="left", xshift=6)
     chart.update_yaxes(autorange="reversed", showgrid=False, tickfont={"size": 13, "color": INK})
     return chart.update_xaxes(range=[0, whole * 1e3 * 1.18]).update_layout(margin={"l": 130}, bargap=0.35)
 
@@ -147,15 +149,3 @@ def _marker(stage: Stage) -> dict[str, object]:
     if stage.is_simulated:
         return {"color": ESTIMATE, "pattern": {"shape": "/", "fgcolor": ESTIMATE, "bgcolor": "rgba(0,0,0,0)"}}
     return {"color": PREFILL if stage.name == "prefill" else INK}
-
-
-def _label(chart: go.Figure, stage: Stage, end_s: float, whole_s: float) -> None:
-    chart.add_annotation(
-        x=end_s * 1e3,
-        y=stage.name,
-        text=seconds(stage.seconds),
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": ESTIMATE},
-    )

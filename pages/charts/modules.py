@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from inference.module_hooks import GROUPS
 from inference.probes import ProbedPass
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, ESTIMATE, figure
+from pages.charts.palette import COLOURS, ESTIMATE, figure, label
 from pages.charts.units import percent, seconds
 
 HEIGHT = 330
@@ -55,14 +55,14 @@ def module_shares(passes: Sequence[ProbedPass], estimated: Mapping[Phase, Mappin
             hovertemplate="%{x:.3g} % of the time at the roofs, estimated<extra></extra>",
         )
         rows += zip(at, NAMES, strict=True)
-        chart.add_annotation(
-            x=1,
+        label(
+            chart,
+            1,
+            first - 0.05,
+            f"{one.phase}, {seconds(one.median_s)}",
+            colour=COLOURS[one.phase],
             xref="paper",
-            y=first - 0.05,
-            text=f"{one.phase}, {seconds(one.median_s)}",
-            showarrow=False,
             xanchor="right",
-            font={"size": 13, "color": COLOURS[one.phase]},
         )
     chart.update_yaxes(
         tickvals=np.array([y for y, _ in rows]),

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.operators import Operator
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, literal
+from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, label, literal
 from pages.charts.units import significant
 
 _ROW = 27  # pixels
@@ -59,13 +59,7 @@ def intensities(rows: dict[Phase, Sequence[Operator]], ridge: float | None) -> g
 
 def _name_phases(chart: go.Figure, values: "dict[Phase, np.ndarray[tuple[int], np.dtype[np.float64]]]") -> None:
     for phase, some in values.items():
-        chart.add_annotation(
-            x=math.log10(some[0]),
-            y=-0.7,
-            text=phase,
-            showarrow=False,
-            font={"size": 12, "color": COLOURS[phase]},
-        )
+        label(chart, math.log10(some[0]), -0.7, phase, colour=COLOURS[phase], size=12)
 
 
 def _ridge(chart: go.Figure, ridge: float, num_rows: int) -> None:
@@ -77,10 +71,4 @@ def _ridge(chart: go.Figure, ridge: float, num_rows: int) -> None:
         name="ridge",
         hovertemplate="ridge: %{x:.3g} FLOP/byte<extra></extra>",
     )
-    chart.add_annotation(
-        x=math.log10(ridge),
-        y=-0.7,
-        text=f"ridge {significant(ridge)}",
-        showarrow=False,
-        font={"size": 12, "color": ESTIMATE},
-    )
+    label(chart, math.log10(ridge), -0.7, f"ridge {significant(ridge)}", colour=ESTIMATE, size=12)

@@ -49,6 +49,13 @@ def figure(*, height: int, x: str, y: str, is_empty: bool = False) -> go.Figure:
     )
 
 
+def label(
+    chart: go.Figure, x: object, y: object, text: str, *, colour: str = INK, size: int = 13, **place: object
+) -> None:
+    """Words at the end of a line or beside a point; `place`: anchors, shifts and axes, as Plotly names them."""
+    chart.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": size, "color": colour}, **place)
+
+
 def literal(text: str) -> str:
     """Plotly reads labels as HTML: this text is shown as it is written."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from inference.prefix_records import Served
 from inference.prefix_shared import SharedRun
-from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure
+from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure, label
 from pages.charts.units import scaled
 
 STRIP_HEIGHT, BARS_HEIGHT = 210, 300
@@ -128,15 +128,14 @@ def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
     )
     budget_mb = run.budget_bytes / 1e6
     chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=budget_mb, y1=budget_mb, line=_OUTLINE)
-    chart.add_annotation(
+    label(
+        chart,
+        0,
+        budget_mb,
+        f"budget: {scaled(run.budget_bytes, 'B')}",
         xref="paper",
-        x=0,
-        y=budget_mb,
-        text=f"budget: {scaled(run.budget_bytes, 'B')}",
-        showarrow=False,
         xanchor="left",
         yanchor="bottom",
-        font={"size": 13, "color": INK},
     )
     if any(one.num_evicted for one in run.arrivals) and num_bars <= _MOST_NAMED:
         chart.add_scatter(

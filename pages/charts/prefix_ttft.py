@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.prefix_chat import Turn
 from inference.prefix_records import Served, median_ttft_s
-from pages.charts.palette import CARD, CLEAR, DASHED, ESTIMATE, INK, PREFILL, figure
+from pages.charts.palette import CARD, CLEAR, DASHED, ESTIMATE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 
 BARS_HEIGHT, TURNS_HEIGHT = 210, 300
@@ -57,7 +57,7 @@ def ttft_bars(
     most_ms = max(longest_s * 1e3, *(one.ttft_s * 1e3 for _, one in repeats), *(value * 1e3 for value in likely_s))
     for place, (_, served) in enumerate(rows):
         end_ms = max(one.ttft_s for one in served) * 1e3
-        _label(chart, end_ms, place - shift, seconds(median_ttft_s(served)), INK)
+        label(chart, end_ms, place - shift, seconds(median_ttft_s(served)), xanchor="left", xshift=6)
     for place, value in enumerate(likely_s):
         chart.add_shape(
             type="rect",
@@ -68,7 +68,7 @@ def ttft_bars(
             line=_LIKELY,
             fillcolor=CLEAR,
         )
-        _label(chart, value * 1e3, place + shift, seconds(value), ESTIMATE)
+        label(chart, value * 1e3, place + shift, seconds(value), colour=ESTIMATE, xanchor="left", xshift=6)
     chart.update_layout(margin={"l": 84, "r": 12, "t": 4, "b": 40})
     chart.update_xaxes(range=[0, most_ms * 1.4], tickformat=",")
     chart.update_yaxes(
@@ -115,15 +115,15 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
             hovertext=[_hover(f"turn {place}, {name}", one) for place, one in enumerate(served, start=1)],
             hoverinfo="text",
         )
-        chart.add_annotation(
-            x=int(at[-1]),
-            y=float(values[-1]),
-            text=name,
-            showarrow=False,
+        label(
+            chart,
+            int(at[-1]),
+            float(values[-1]),
+            name,
+            colour=PREFILL,
             xanchor="left",
             xshift=8,
-            yanchor="bottom" if values[-1] > middle_ms else "top",  # two names never on each other
-            font={"size": 13, "color": PREFILL},
+            yanchor="bottom" if values[-1] > middle_ms else "top",
         )
     measured_ms = [one.ttft_s * 1e3 for turn in turns for one in (*turn.cold, *turn.warm)]
     most_ms = max([*measured_ms, *(value * 1e3 for pair in likely_s for value in pair)])
@@ -135,12 +135,6 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
     )
     chart.update_yaxes(range=[0, most_ms * 1.15], tickformat=",")
     return chart
-
-
-def _label(chart: go.Figure, x: float, y: float, text: str, colour: str) -> None:
-    chart.add_annotation(
-        x=x, y=y, text=text, showarrow=False, xanchor="left", xshift=6, font={"size": 13, "color": colour}
-    )
 
 
 def _hover(name: str, served: Sequence[Served]) -> str:

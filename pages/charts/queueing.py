@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from pages.charts.palette import DASHED, ESTIMATE, INK, figure
+from pages.charts.palette import DASHED, ESTIMATE, INK, figure, label
 from pages.charts.units import percent
 
 HEIGHT = 330
@@ -42,7 +42,7 @@ def load_curve(rows: Sequence[AtLoad], chosen: float) -> go.Figure:
             name=name,
             hovertemplate=f"{name} at load %{{x:.0%}}: %{{y:.3g}} s, simulated<extra></extra>",
         )
-        _name(chart, rows[-1].load, values[-1], name)
+        label(chart, rows[-1].load, values[-1], name, size=12, xanchor="left", xshift=4)
     chart.add_scatter(
         x=loads,
         y=np.array([row.expected_mean_s for row in rows]),
@@ -52,22 +52,17 @@ def load_curve(rows: Sequence[AtLoad], chosen: float) -> go.Figure:
         hovertemplate="mean at load %{x:.0%}: %{y:.3g} s, estimated<extra></extra>",
     )
     chart.add_vline(x=chosen, line={"color": ESTIMATE, "width": 1})
-    chart.add_annotation(
-        x=chosen,
-        y=1,
+    label(
+        chart,
+        chosen,
+        1,
+        f"load {percent(chosen)}",
+        colour=ESTIMATE,
+        size=12,
         yref="paper",
-        text=f"load {percent(chosen)}",
-        showarrow=False,
         xanchor="left" if chosen < 0.7 else "right",
         xshift=6 if chosen < 0.7 else -6,
         yanchor="top",
-        font={"size": 12, "color": ESTIMATE},
     )
     chart.update_xaxes(range=[0, 1.02], tickformat=".0%")
     return chart.update_yaxes(rangemode="tozero")
-
-
-def _name(chart: go.Figure, x: float, y: float, text: str) -> None:
-    chart.add_annotation(
-        x=x, y=y, text=text, showarrow=False, xanchor="left", xshift=4, font={"size": 12, "color": INK}
-    )

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.metrics import Reading, Request, e2e_s, ttft_s
-from pages.charts.palette import DECODE, INK, PREFILL, figure
+from pages.charts.palette import DECODE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 
 ROW_HEIGHT = 62
@@ -46,14 +46,14 @@ def timeline(requests: Sequence[Request], *, is_measured: bool) -> go.Figure:
             hovertemplate="%{x:,.0f} ms: %{customdata} token(s)<extra></extra>",
             name="events",
         )
-        chart.add_annotation(
-            x=0,
-            y=row + 0.42,
-            text=f"TTFT {seconds(ttft_s(request))}, {request.num_output_tokens} tokens in {len(at)} events, "
+        label(
+            chart,
+            0,
+            row + 0.42,
+            f"TTFT {seconds(ttft_s(request))}, {request.num_output_tokens} tokens in {len(at)} events, "
             f"E2E {seconds(e2e_s(request))}",
-            showarrow=False,
+            size=12,
             xanchor="left",
-            font={"color": INK, "size": 12},
         )
     longest = max(e2e_s(request) for request in requests) * 1e3
     chart.update_xaxes(range=[0, longest * 1.02])

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from inference.recompute import WITH, WITHOUT, token_forwards
 from inference.sweeps import Point
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, MARKS, figure
+from pages.charts.palette import COLOURS, MARKS, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
 
@@ -87,16 +87,16 @@ def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], lengths:
 
 
 def _name(chart: go.Figure, x: float, y: float, text: str, *, colour: str, anchor: str = "right") -> None:
-    chart.add_annotation(
-        x=x,
-        y=y,
-        text=text,
-        showarrow=False,
+    label(
+        chart,
+        x,
+        y,
+        text,
+        colour=colour,
         xanchor=anchor,
         xshift=8 if anchor == "left" else 0,
         yanchor="bottom",
         yshift=6,
-        font={"size": 13, "color": colour},
     )
 
 

@@ -7,13 +7,7 @@ import plotly.graph_objects as go
 
 from inference.roofline import Ceilings, attainable
 from inference.trace import Step, Trace
-from pages.charts.palette import (
-    COLOURS,
-    ESTIMATE,
-    INK,
-    MARKS,
-    figure,
-)
+from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label
 from pages.charts.run import HEIGHT, PHASES, step_work
 from pages.charts.units import significant
 
@@ -66,14 +60,15 @@ def _roofs(chart: go.Figure, ceilings: Ceilings, low: float, high: float) -> Non
         name="measured roofs",
         hovertemplate="roof: %{y:.3g} GFLOP/s at %{x:.3g} FLOP/byte, measured<extra></extra>",
     )
-    chart.add_annotation(
-        x=math.log10(ridge),
-        y=math.log10(ceilings.flops / 1e9),
-        text=f"ridge {significant(ridge, 2)} FLOP/byte",
-        showarrow=False,
+    label(
+        chart,
+        math.log10(ridge),
+        math.log10(ceilings.flops / 1e9),
+        f"ridge {significant(ridge, 2)} FLOP/byte",
+        colour=ESTIMATE,
+        size=12,
         xanchor="right",
         yanchor="bottom",
-        font={"size": 12, "color": ESTIMATE},
     )
 
 
@@ -83,12 +78,13 @@ def _name_phases(chart: go.Figure, trace: Trace) -> None:
         if step is None:
             continue
         work = step_work(trace, step)
-        chart.add_annotation(
-            x=math.log10(work.intensity),
-            y=math.log10(work.flops / step.forward_s / 1e9),
-            text=phase,
-            showarrow=False,
+        label(
+            chart,
+            math.log10(work.intensity),
+            math.log10(work.flops / step.forward_s / 1e9),
+            phase,
+            colour=COLOURS[phase],
+            size=12,
             xanchor="left",
             xshift=10,
-            font={"size": 12, "color": COLOURS[phase]},
         )

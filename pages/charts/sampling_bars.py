@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.sampling_lab import MODEL, Drawn, Draws, StageView
-from pages.charts.palette import CODE_FONT, ESTIMATE, INK, figure, literal
+from pages.charts.palette import CODE_FONT, ESTIMATE, INK, figure, label, literal
 from pages.charts.tokens import visible
 from pages.charts.units import percent
 
@@ -108,15 +108,7 @@ def bin_name(one: Drawn) -> str:
 
 
 def _end_words(chart: go.Figure, x: float, place: int, words: str) -> None:
-    chart.add_annotation(
-        x=x,
-        y=place,
-        text=words,
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": ESTIMATE},
-    )
+    label(chart, x, place, words, colour=ESTIMATE, size=12, xanchor="left", xshift=6)
 
 
 def _token_axis(chart: go.Figure, names: Sequence[str]) -> None:

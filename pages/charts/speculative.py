@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.speculative_records import Repeat, Speculated
-from pages.charts.palette import CARD, DECODE, INK, figure, literal
+from pages.charts.palette import CARD, DECODE, INK, figure, label, literal
 from pages.charts.units import seconds
 
 HEIGHT = 300
@@ -98,13 +98,12 @@ def _blocks(
 def _end(chart: go.Figure, x: float, y: float, words: str, longest: float) -> None:
     """Behind the last block where there is room, else above it."""
     is_late = x > longest * 0.6
-    chart.add_annotation(
-        x=x,
-        y=y + 0.5 if is_late else y,
-        text=words,
-        showarrow=False,
+    label(
+        chart,
+        x,
+        y + 0.5 if is_late else y,
+        words,
         xanchor="right" if is_late else "left",
         xshift=0 if is_late else 8,
         yanchor="bottom" if is_late else "middle",
-        font={"size": 13, "color": INK},
     )

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.acceptance import expected_tokens
 from inference.speculative_records import Speculated, pass_times
-from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure
+from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure, label
 from pages.charts.units import seconds, significant
 
 HEIGHT = 290
@@ -113,13 +113,13 @@ def _name(
     side: str,
     colour: str,
 ) -> None:
-    chart.add_annotation(
-        x=float(np.log10(x[-1])),
-        y=y,
-        text=words,
-        showarrow=False,
+    label(
+        chart,
+        float(np.log10(x[-1])),
+        y,
+        words,
+        colour=colour,
         xanchor="right",
         yanchor=side,
         yshift=7 if side == "bottom" else -7,
-        font={"size": 13, "color": colour},
     )

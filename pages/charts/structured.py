@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.structured import StructuredRun, StructuredStep
-from pages.charts.palette import COLOURS, INK, MARKS, figure, literal
+from pages.charts.palette import COLOURS, INK, MARKS, figure, label, literal
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds
 
@@ -114,13 +114,4 @@ def step_costs(run: StructuredRun | None) -> go.Figure:
 
 def _name(chart: go.Figure, value: float, text: str, colour: str) -> None:
     """In the right margin, at the median."""
-    chart.add_annotation(
-        x=1,
-        xref="paper",
-        y=math.log10(value),
-        text=text,
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": colour},
-    )
+    label(chart, 1, math.log10(value), text, colour=colour, size=12, xref="paper", xanchor="left", xshift=6)
