@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import actions, state
+from pages.ui import actions, pending, state
 from pages.ui.answers import ask
 from pages.ui.branches import branches
 from pages.ui.clock import clock
@@ -11,7 +11,7 @@ from pages.ui.run_controls import controls, prompt_form
 from pages.ui.run_text import metrics_row, pass_card, subtitle
 from pages.ui.token_strip import token_strip
 
-screen = actions.screen()
+screen = pending.screen()
 
 st.title("Step through a generation", anchor=False)
 subtitle(screen)
@@ -20,7 +20,7 @@ controls(screen)
 clock(
     is_running=screen.is_playing or screen.is_busy or screen.is_settling,
     expected=screen.shown,
-    delay_s=actions.tick_after_s(),
+    delay_s=pending.tick_after_s(),
     key="clock",
     on_tick=actions.tick,
 )

@@ -3,11 +3,6 @@
 `shown` is the step the learner saw when they pressed: a press that arrives twice, or late, does nothing.
 """
 
-import logging
-import time
-from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
-from dataclasses import replace
 from typing import Any
 
 from inference.experiments import Job
@@ -16,48 +11,8 @@ from inference.trace import Trace
 from inference.worker import BusyError
 from pages.ui import state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
-from pages.ui.screen import Screen, Tab, sentence
-
-log = logging.getLogger(__name__)
-PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
-_POLL_S = 0.3
-_SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progress
-
-
-def screen() -> Screen:
-    """Take in what the worker has finished, then say what is to be drawn."""
-    here = state.tab()
-    _start_link(here)
-    _settle(here)
-    run, lab = state.live_run(), state.laboratory()
-    trace = here.opened.recorded if here.opened else run.trace if run else None
-    if trace is not None and not here.opened:
-        trace = replace(trace, ceilings=lab.ceilings)
-    last = len(trace.steps) - 1 if trace else -1
-    if here.shown is not None and here.shown >= last:
-        here.shown = None
-    shown = last if here.shown is None else here.shown
-    has_ended = trace is None or (shown == last and (trace.stop_reason is not None or here.opened is not None))
-    if here.pending is None and (has_ended or (here.target and last + 1 >= here.target)):
-        here.is_playing, here.target = False, 0
-    message = here.message
-    if not message and run and run.was_released and not here.opened:
-        message = (
-            "This run's KV cache was given up for memory; the next token first rebuilds it from the token ids."
-        )
-    return Screen(
-        trace=trace,
-        shown=shown,
-        is_recorded=here.opened is not None,
-        is_busy=here.pending is not None,
-        is_playing=here.is_playing,
-        is_running=here.pending is not None and here.pending.running(),
-        is_settling=lab.is_settling and not here.opened,
-        queue_position=lab.worker.position(here.pending) if here.pending else 0,
-        waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
-        message=message,
-        branches=tuple(run.branches) if run and not here.opened else (),
-    )
+from pages.ui.pending import submit
+from pages.ui.screen import Tab, sentence
 
 
 def prefill() -> None:
@@ -70,7 +25,7 @@ def prefill() -> None:
         status = state.laboratory().status
         why = "The model is still loading." if status.state == "loading" else sentence(status.sentence)
         here.message = f"{why} A recorded run can be watched on Start here meanwhile."
-    elif _submit(here, lambda: runs.start(state.learner(), state.form())):
+    elif submit(here, lambda: runs.start(state.learner(), state.form())):
         here.shown, here.opened, here.is_playing, here.target = None, None, False, 0
 
 
@@ -94,11 +49,11 @@ def next_token(shown: int) -> None:
     if shown < last and not is_changed:
         here.shown = shown + 1
     elif shown < last:
-        if _submit(here, lambda: runs.branch(state.learner(), last + 1, index=shown, params=params)):
+        if submit(here, lambda: runs.branch(state.learner(), last + 1, index=shown, params=params)):
             here.shown = None
     elif trace.stop_reason is None:
         new = params if is_changed else None
-        _submit(here, lambda: runs.advance(state.learner(), last + 1, params=new))
+        submit(here, lambda: runs.advance(state.learner(), last + 1, params=new))
 
 
 def step_back(shown: int) -> None:
@@ -131,15 +86,6 @@ def tick(key: str) -> None:
         next_token(shown)
 
 
-def tick_after_s() -> float:
-    here = state.tab()
-    if here.pending is not None:
-        return _POLL_S
-    if not here.is_playing:
-        return _SETTLING_S
-    return 0.0 if here.target else state.pause_between_passes_s()
-
-
 def reset() -> None:
     """Forget the run; with a file open, only close the file."""
     here, runs, name = _begin(), state.laboratory().runs, state.learner()
@@ -162,7 +108,7 @@ def force(key: str) -> None:
     if told.get("expected") != index or steps[index].token_id == token_id:
         return
     here.is_playing = False
-    if _submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id)):
+    if submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id)):
         here.shown = None
 
 
@@ -250,46 +196,3 @@ def _begin() -> Tab:
 def _look_at(index: int) -> None:
     here = _begin()
     here.is_playing, here.target, here.shown = False, 0, max(index, 0)
-
-
-def _submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
-    """Hand a job to the worker, or say why it was refused."""
-    try:
-        here.pending, here.pending_since_s = start(), time.monotonic()
-    except (BusyError, ValueError) as error:
-        here.message, here.is_playing = sentence(error), False
-        return False
-    return True
-
-
-def _settle(here: Tab) -> None:
-    if here.pending is None:
-        return
-    try:
-        error = here.pending.exception(timeout=PATIENCE_S)
-    except TimeoutError:
-        return
-    except CancelledError:
-        error = RuntimeError("the pass was cancelled")
-    here.pending = None
-    if error is None:
-        return
-    here.is_playing = False
-    if isinstance(error, (ValueError, RuntimeError)):
-        here.message = sentence(error)
-    else:
-        log.error("A pass failed", exc_info=error)
-        here.message = f"The pass failed ({type(error).__name__}); your run is kept. Press again, or Reset."
-
-
-def _start_link(here: Tab) -> None:
-    """Run what a link asked for, as soon as the model is there."""
-    recipe, lab = here.link, state.laboratory()
-    runs, engine = lab.runs, lab.engine
-    if recipe is None or runs is None or engine is None:
-        return
-    here.link = None
-    if _submit(here, lambda: runs.start(state.learner(), recipe)):
-        here.target, here.is_playing, here.shown = recipe.num_steps, recipe.num_steps > 1, None
-        if recipe.model not in ("", engine.name):
-            here.message += f" This link was made with {recipe.model}; here {engine.name} answers."

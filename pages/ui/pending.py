@@ -1,0 +1,105 @@
+"""A pass on its way: handed to the worker, waited for, taken in; and what is to be drawn meanwhile."""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from typing import Any
+
+from inference.worker import BusyError
+from pages.ui import state
+from pages.ui.screen import Screen, Tab, sentence
+
+log = logging.getLogger(__name__)
+PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
+_POLL_S = 0.3
+_SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progress
+
+
+def screen() -> Screen:
+    """Take in what the worker has finished, then say what is to be drawn."""
+    here = state.tab()
+    _start_link(here)
+    _settle(here)
+    run, lab = state.live_run(), state.laboratory()
+    trace = here.opened.recorded if here.opened else run.trace if run else None
+    if trace is not None and not here.opened:
+        trace = replace(trace, ceilings=lab.ceilings)
+    last = len(trace.steps) - 1 if trace else -1
+    if here.shown is not None and here.shown >= last:
+        here.shown = None
+    shown = last if here.shown is None else here.shown
+    has_ended = trace is None or (shown == last and (trace.stop_reason is not None or here.opened is not None))
+    if here.pending is None and (has_ended or (here.target and last + 1 >= here.target)):
+        here.is_playing, here.target = False, 0
+    message = here.message
+    if not message and run and run.was_released and not here.opened:
+        message = (
+            "This run's KV cache was given up for memory; the next token first rebuilds it from the token ids."
+        )
+    return Screen(
+        trace=trace,
+        shown=shown,
+        is_recorded=here.opened is not None,
+        is_busy=here.pending is not None,
+        is_playing=here.is_playing,
+        is_running=here.pending is not None and here.pending.running(),
+        is_settling=lab.is_settling and not here.opened,
+        queue_position=lab.worker.position(here.pending) if here.pending else 0,
+        waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
+        message=message,
+        branches=tuple(run.branches) if run and not here.opened else (),
+    )
+
+
+def tick_after_s() -> float:
+    here = state.tab()
+    if here.pending is not None:
+        return _POLL_S
+    if not here.is_playing:
+        return _SETTLING_S
+    return 0.0 if here.target else state.pause_between_passes_s()
+
+
+def submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
+    """Hand a job to the worker, or say why it was refused."""
+    try:
+        here.pending, here.pending_since_s = start(), time.monotonic()
+    except (BusyError, ValueError) as error:
+        here.message, here.is_playing = sentence(error), False
+        return False
+    return True
+
+
+def _settle(here: Tab) -> None:
+    if here.pending is None:
+        return
+    try:
+        error = here.pending.exception(timeout=PATIENCE_S)
+    except TimeoutError:
+        return
+    except CancelledError:
+        error = RuntimeError("the pass was cancelled")
+    here.pending = None
+    if error is None:
+        return
+    here.is_playing = False
+    if isinstance(error, (ValueError, RuntimeError)):
+        here.message = sentence(error)
+    else:
+        log.error("A pass failed", exc_info=error)
+        here.message = f"The pass failed ({type(error).__name__}); your run is kept. Press again, or Reset."
+
+
+def _start_link(here: Tab) -> None:
+    """Run what a link asked for, as soon as the model is there."""
+    recipe, lab = here.link, state.laboratory()
+    runs, engine = lab.runs, lab.engine
+    if recipe is None or runs is None or engine is None:
+        return
+    here.link = None
+    if submit(here, lambda: runs.start(state.learner(), recipe)):
+        here.target, here.is_playing, here.shown = recipe.num_steps, recipe.num_steps > 1, None
+        if recipe.model not in ("", engine.name):
+            here.message += f" This link was made with {recipe.model}; here {engine.name} answers."
