@@ -11,7 +11,6 @@ from quizzes.progress_export import exported
 from quizzes.progress_records import (
     MAX_ID_CHARS,
     MAX_NICKNAME_CHARS,
-    MAX_SUBMISSION_CHARS,
     Class,
     ClassAnswer,
     Mastery,
@@ -90,10 +89,10 @@ class Progress(Classes):
         submission: the client's own name for this act of answering. The same one again stores nothing and returns
         what is stored under it.
         """
-        at = at or datetime.now(UTC)
+        at = (at or datetime.now(UTC)).astimezone(UTC)
         row = {
             "learner": check_key(key),
-            "submission": check_text("submission", submission, MAX_SUBMISSION_CHARS),
+            "submission": check_id("submission", submission),
             "question": check_id("question", question_id),
             "idea": check_id("idea", idea),
             "given": check_text("answer", given, MAX_ANSWER_CHARS),

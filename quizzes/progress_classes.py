@@ -38,7 +38,7 @@ class Classes:
         if len(written) > MAX_SETTINGS_CHARS:
             raise ProgressError(
                 f"The settings of a class have at most {MAX_SETTINGS_CHARS:,} characters, got {len(written):,}. "
-                "Choose fewer lessons; nothing was saved."
+                "Choose fewer lessons. Nothing was saved."
             )
         code = new_code()
         with self._database.writing() as connection:

@@ -51,13 +51,18 @@ class Database:
             self._engines.reading.dispose()  # the pool is one
 
     def _current(self) -> Engines:
-        with self._opening:
-            if self._engines is None:
-                self._engines = engines(self._url, wait_s=self._wait_s)
+        if self._engines is not None and self._is_current:
+            return self._engines
+        if not self._opening.acquire(timeout=self._wait_s):
+            raise TimeoutError("another thread is still trying to open the database")
+        try:
+            self._engines = self._engines or engines(self._url, wait_s=self._wait_s)
             if not self._is_current:
                 _migrate(self._engines)
                 self._is_current = True
             return self._engines
+        finally:
+            self._opening.release()
 
     @contextmanager
     def _faults_named(self) -> Iterator[None]:

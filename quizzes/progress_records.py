@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from sqlalchemy import Row
 
 MAX_ID_CHARS = 200
-MAX_SUBMISSION_CHARS = 64
 MAX_NICKNAME_CHARS = 40
 MAX_SETTINGS_CHARS = 20_000
 
@@ -98,7 +97,7 @@ def check_key(key: str) -> str:
     if not is_key(key):
         raise ProgressError(
             f"{_shown(key)} is no learner's key: one has 22 letters, digits, - or _. "
-            "Open the course without it to get a new one; nothing was saved."
+            "Open the course without it to get a new one. Nothing was saved."
         )
     return key
 
@@ -112,23 +111,23 @@ def is_code(text: object) -> bool:
 
 
 def unknown_class(code: str) -> ProgressError:
-    return ProgressError(f"there is no class {_shown(code)}; ask your teacher for the link again.")
+    return ProgressError(f"There is no class {_shown(code)}; ask your teacher for the link again.")
 
 
 def check_id(name: str, value: str) -> str:
     if not value:
-        raise ProgressError(f"the {name} is empty; nothing was saved.")
+        raise ProgressError(f"The {name} is empty. Nothing was saved.")
     return check_text(name, value, MAX_ID_CHARS)
 
 
 def check_text(name: str, value: str, limit: int) -> str:
     """The value itself, if both databases can keep it: not too long, no NUL, no half of a surrogate pair."""
     if len(value) > limit:
-        raise ProgressError(f"the {name} has at most {limit:,} characters, got {len(value):,}; nothing was saved.")
+        raise ProgressError(f"The {name} has at most {limit:,} characters, got {len(value):,}. Nothing was saved.")
     if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise ProgressError(
-            f"the {name} holds a character that is no text (NUL or half of a pair); "
-            "take it out and send it again: nothing was saved."
+            f"The {name} holds a character that is no text (NUL or half of a pair); "
+            "take it out and send it again. Nothing was saved."
         )
     return value
 

@@ -1,4 +1,4 @@
-"""An empty progress database per test, in SQLite and, marked slow, in PostgreSQL."""
+"""Progress databases in SQLite and, marked slow, in PostgreSQL."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,18 +22,23 @@ def server() -> Iterator[postgresql.Server]:
 
 @pytest.fixture(params=BOTH)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where nothing is yet."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'progress.sqlite3'}"
-    running: postgresql.Server = request.getfixturevalue("server")
-    return running.new_database()
+    """A database of the test's own, where nothing is yet."""
+    return _empty(request, tmp_path)
 
 
-@pytest.fixture
-def progress(url: str) -> Iterator[Progress]:
-    opened = Progress(url)
+@pytest.fixture(params=BOTH, scope="session")
+def progress(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Progress]:
+    """One for all tests: a new learner meets nothing of the others."""
+    opened = Progress(_empty(request, tmp_path_factory.mktemp("progress")))
     yield opened
     opened.close()
+
+
+def _empty(request: pytest.FixtureRequest, folder: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{folder / 'progress.sqlite3'}"
+    running: postgresql.Server = request.getfixturevalue("server")
+    return running.new_database()
 
 
 @pytest.fixture

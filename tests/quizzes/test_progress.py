@@ -33,8 +33,10 @@ TEXTS = [
 ]
 
 
-def put(progress: Progress, key: str, question: str, given: str, *, at: datetime = NOON, name: str = "") -> Saved:
-    name = name or f"{question}-{given}"[:60]
+def put(
+    progress: Progress, key: str, question: str, given: str, *, at: datetime = NOON, name: str | None = None
+) -> Saved:
+    name = f"{question}-{given}"[:60] if name is None else name
     return progress.answer(key, question, given, is_correct=given == "right", idea="i", submission=name, at=at)
 
 
@@ -96,7 +98,7 @@ def test_a_key_cannot_be_guessed(progress: Progress) -> None:
 @pytest.mark.parametrize("text", ["A" * 22, *NOT_KEYS])
 def test_a_key_that_nobody_has_finds_nothing(progress: Progress, key: str, text: str) -> None:
     put(progress, key, "a", "right")
-    assert not (progress.answers(text) or progress.predictions(text) or progress.mastery(text))
+    assert [progress.answers(text), progress.predictions(text), progress.mastery(text)] == [{}, {}, {}]
     assert progress.due(text, NOON + timedelta(days=999)) == []
     assert progress.resume(text) is None
     assert set(map(str, json.loads(progress.export(text)).values())) == {"[]", "two-phases progress 1"}
@@ -124,8 +126,9 @@ def test_what_is_no_key_is_refused_when_something_should_be_kept(progress: Progr
         (("a", "NUL \0", "1"), "no text"),
         (("a", "half \ud83d", "1"), "no text"),
         (("", "right", "1"), "question is empty"),
+        (("a", "right", ""), "submission is empty"),
         (("x" * 201, "right", "1"), "question has at most 200"),
-        (("a", "right", "x" * 65), "submission has at most 64"),
+        (("a", "right", "x" * 201), "submission has at most 200"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_words(
@@ -155,7 +158,8 @@ def test_after_a_restart_the_learner_resumes_where_they_were(url: str) -> None:
     after.close()
 
 
-def test_the_export_holds_every_row_and_deleting_leaves_none(progress: Progress, url: str) -> None:
+def test_the_export_holds_every_row_and_deleting_leaves_none(url: str) -> None:
+    progress = Progress(url)
     key, other = progress.new_key(), progress.new_key()
     code = progress.new_class({"lessons": ["decode"]})
     for learner in (key, other):
@@ -176,6 +180,7 @@ def test_the_export_holds_every_row_and_deleting_leaves_none(progress: Progress,
     assert _rows_that_name(url, key) == 0
     assert _rows_that_name(url, other) == 6, "learner, 2 answers, prediction, review, seat"
     assert {row.member for row in progress.results(code)} == {1}
+    progress.close()
 
 
 def _rows_that_name(url: str, key: str) -> int:
