@@ -1,5 +1,6 @@
 """The experiments a lesson may place, by name, with settings spelled `key=value` after it."""
 
+import inspect
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -116,6 +117,11 @@ def settings_of(name: str, spelled: str) -> object:
         raise ValueError(f"{name}: {problems}") from error
 
 
-def draw(name: str, spelled: str, *, key: str) -> None:
-    """Draw the experiment with these settings fixed."""
-    EXPERIMENTS[name].draw(settings_of(name, spelled), key=key, is_fixed=True)
+def draw(name: str, spelled: str, *, number: int = 1) -> None:
+    """Draw the experiment with these settings fixed; `number` counts those of this name on the page.
+
+    The first keeps the key it has in its lab, for which the style sheet has reserved its height.
+    """
+    one = EXPERIMENTS[name]
+    key = str(inspect.signature(one.draw).parameters["key"].default)
+    one.draw(settings_of(name, spelled), key=key if number == 1 else f"{key}-{number}", is_fixed=True)

@@ -3,13 +3,19 @@
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.course import course, page_of
 
 st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state=200)
 state.restore()
 
 page = st.navigation(
     {
-        "Learn": [st.Page("../learn/start.py", title="Start here", url_path="start", default=True)],
+        "Learn": [
+            st.Page("../learn/start.py", title="Start here", url_path="start", default=True),
+            st.Page("../learn/lessons.py", title="Lessons", url_path="lessons"),
+            st.Page("../learn/glossary.py", title="Glossary", url_path="glossary"),
+            *map(page_of, course().lessons),
+        ],
         "Lab": [
             st.Page("../lab/step_through.py", title="Step through", url_path="step-through"),
             st.Page("../lab/kv_cache.py", title="KV cache", url_path="kv-cache"),
