@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from lessons import Lesson, Place, load_lessons
-from pages.ui import course as course_module
+from lessons import Lesson, Place, load_lessons, open_lessons
 from pages.ui.course import course
 from pages.ui.lesson_experiments import EXPERIMENTS
 from tests.lessons.sample import LESSON, write
@@ -79,8 +78,7 @@ def test_a_broken_lesson_is_named_on_the_list_and_the_others_open(
 ) -> None:
     folder = write(tmp_path).parent
     (folder / "02_broken.md").write_text(LESSON.replace("minutes: 5", "minutes: soon"), encoding="utf-8")
-    opened = course_module.open_lessons
-    monkeypatch.setattr(course_module, "open_lessons", lambda: opened(folder))
+    monkeypatch.setattr("pages.ui.course.open_lessons", lambda: open_lessons(folder))
     course.clear()
     try:
         open_page(app, "lessons")
