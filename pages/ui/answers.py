@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 
@@ -13,9 +14,14 @@ from pages.ui.question_predict import RECORDED, show_prediction
 from pages.ui.screen import sentence
 from quizzes import Answer, PredictQuestion, Question
 
+Standing = Literal["open", "right", "wrong", "yours to judge"]
 
-def ask(question: Question) -> None:
-    """Draw a question with all that belongs to it: the learner's earlier answer, the grade, whether it is kept."""
+
+def ask(question: Question, *, is_anew: bool = False) -> None:
+    """Draw a question with all that belongs to it: the learner's earlier answer, the grade, whether it is kept.
+
+    is_anew: only what was answered in this tab counts, as in a review.
+    """
     problems = state.tab().problems
     if isinstance(question, PredictQuestion):
         show_prediction(
@@ -30,9 +36,9 @@ def ask(question: Question) -> None:
     else:
         show(
             question,
-            answer=answered(question),
+            answer=state.tab().answers.get(question.id) if is_anew else answered(question),
             on_answer=answer,
-            seed=state.learner(),
+            seed=state.key(),
             problem=problems.get(_name(question.id), ""),
         )
     if unsaved := problems.get(_unsaved(question.id)):
@@ -52,10 +58,19 @@ def answered(question: Question) -> Answer | None:
     return found
 
 
+def standing(question: Question) -> Standing:
+    """How the newest answer fared, in this tab or before."""
+    found, before = state.tab().answers.get(question.id), saved.earlier().answers.get(question.id)
+    if found is None and before is None:
+        return "open"
+    is_correct = found.grade.is_correct if found else before.is_correct if before else None
+    return "yours to judge" if is_correct is None else "right" if is_correct else "wrong"
+
+
 def answer(question_id: str) -> None:
     """Check was pressed."""
     question = state.questions()[question_id]
-    text = given(question, state.learner(), state.widget_value)
+    text = given(question, state.key(), state.widget_value)
     problems = state.tab().problems
     problems.pop(_name(question_id), None)
     try:

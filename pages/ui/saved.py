@@ -1,7 +1,6 @@
 """What is kept of a learner in the database. Every function says in words what could not be done."""
 
-import base64
-import hashlib
+import json
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -32,9 +31,7 @@ def progress() -> Progress:
 
 
 def key() -> str:
-    """The learner's key: 128 bits made from the browser's own random name, which is never stored itself."""
-    digest = hashlib.sha256(f"two-phases progress\n{state.learner()}".encode()).digest()
-    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+    return state.key()
 
 
 def save(question: Question, given: str, grade: Grade, *, submission: str) -> str:
@@ -75,3 +72,28 @@ def due() -> list[str]:
 def mastery() -> dict[str, Mastery]:
     """By idea. ProgressError if that cannot be read."""
     return progress().mastery(key())
+
+
+def exported() -> str:
+    """All that is kept of the learner, as JSON; or why it cannot be had, in the same place."""
+    try:
+        return progress().export(key())
+    except ProgressError as error:
+        return json.dumps({"problem": sentence(error)})
+
+
+def delete() -> None:
+    """Forget the learner here and in the database."""
+    here = state.tab()
+    try:
+        progress().delete(key())
+    except ProgressError as error:
+        here.problems["delete"] = f"Nothing was deleted: {sentence(error)}"
+        return
+    here.answers.clear()
+    here.problems.clear()
+    here.review = ()
+    state.forget_guesses()
+    read_again()
+    state.set_widget("delete-sure", False)
+    here.problems["delete"] = "Deleted. Nothing of yours is kept any more."

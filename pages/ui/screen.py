@@ -25,6 +25,11 @@ class Tab:
     opened: Replay | None = None
     """A trace from a file, shown in place of the run."""
     answers: dict[str, Answer] = field(default_factory=dict)
+    key: str = ""
+    """The learner's own, from the address; empty until it is asked for."""
+    review: tuple[str, ...] = ()
+    """The questions of the review under way."""
+    review_place: int = 0
     replay: Replay | None = None
     """The recording on Start here."""
     stamp: int = 0

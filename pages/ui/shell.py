@@ -7,6 +7,7 @@ from pages.ui.course import course, page_of
 
 st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state=200)
 state.restore()
+state.show_key()
 
 page = st.navigation(
     {
@@ -26,6 +27,11 @@ page = st.navigation(
             st.Page("../lab/speculative.py", title="Speculative decoding", url_path="speculative-decoding"),
             st.Page("../lab/prefix_caching.py", title="Prefix caching", url_path="prefix-caching"),
             st.Page("../lab/disaggregation.py", title="Disaggregation", url_path="disaggregation"),
+        ],
+        "Check": [
+            st.Page("../check/quiz.py", title="Quiz", url_path="quiz"),
+            st.Page("../check/review.py", title="Review", url_path="review"),
+            st.Page("../check/mastery.py", title="Mastery", url_path="mastery"),
         ],
     }
 )

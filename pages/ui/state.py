@@ -4,6 +4,8 @@ What lives where: a run (its trace and KV cache) belongs to the worker's `Runs` 
 reload finds it; which step a tab looks at, whether it plays and what it last said are the tab's own.
 """
 
+import base64
+import hashlib
 import re
 import secrets
 from collections import OrderedDict
@@ -58,6 +60,29 @@ def learner() -> str:
     return str(st.session_state["learner"])
 
 
+def key() -> str:
+    """The learner's key, 128 bits: from the address, else made from the browser's own random name."""
+    here = tab()
+    if not here.key:
+        digest = hashlib.sha256(f"two-phases progress\n{learner()}".encode()).digest()
+        here.key = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+    return here.key
+
+
+def show_key() -> None:
+    """Keep the key in the address: a bookmark of any page brings the learner back."""
+    if st.query_params.get("key") != key():
+        st.query_params["key"] = key()
+
+
+def _read_key() -> None:
+    given = st.query_params.get("key", "")
+    if given:
+        from quizzes.progress_records import is_key  # noqa: PLC0415  # the first page must not wait for SQLAlchemy
+
+        tab().key = given if is_key(given) else ""
+
+
 def tab() -> Tab:
     if "tab" not in st.session_state:
         st.session_state["tab"] = Tab()
@@ -82,6 +107,10 @@ def keep_guess(prediction_id: str, value: str) -> None:
         everyone.popitem(last=False)
 
 
+def forget_guesses() -> None:
+    _guesses().pop(learner(), None)
+
+
 def live_run() -> "Run | None":
     """This learner's run, found again after a reload; None before the first prefill and after a reset."""
     runs = laboratory().runs
@@ -94,6 +123,7 @@ def restore() -> None:
     if "tab" in st.session_state:
         _keep_form()
         return
+    _read_key()
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
@@ -134,6 +164,11 @@ def uploaded(key: str) -> bytes | None:
 
 def widget_value(key: str) -> object:
     return st.session_state.get(key)
+
+
+def set_widget(key: str, value: object) -> None:
+    """In a callback, before the widget is drawn again."""
+    st.session_state[key] = value
 
 
 def told(key: str, event: str) -> Mapping[str, Any]:

@@ -1,0 +1,68 @@
+"""Mastery: how each idea of the course stands, and what is kept of the learner."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from pages.ui import saved, state
+from pages.ui.quiz import quiz_names, show_problems
+from pages.ui.screen import sentence
+from quizzes.progress import Mastery, ProgressError
+
+st.title("Mastery", anchor=False)
+st.caption(
+    "Every idea of the course, by lesson: its questions whose newest answer is right, and when it comes back."
+)
+show_problems()
+try:
+    known = saved.mastery()
+except ProgressError as error:
+    st.text(sentence(error))
+    st.button("Try again", key="mastery-again")
+    st.stop()
+
+
+def words(found: Mastery | None, num_questions: int) -> str:
+    """2 of 3 right; next review in 4 days."""
+    if found is None:
+        return f"{num_questions} not answered yet"
+    days = (found.due - datetime.now(UTC)).days
+    when = "now" if found.due <= datetime.now(UTC) else "today" if days < 1 else f"in {days} days"
+    return f"{found.right} of {num_questions} right; next review {when}"
+
+
+graded = [one for one in state.questions().values() if one.kind != "written"]  # the learner judges those
+num_of = Counter(question.idea for question in graded)
+seen: set[str] = set()
+for quiz, name in quiz_names().items():
+    own = [question.idea for question in state.quizzes()[0][quiz] if question.idea in num_of]
+    ideas = {idea: num_of[idea] for idea in own if idea not in seen}
+    seen |= set(ideas)
+    if not ideas:
+        continue
+    with st.container(border=True, key=f"card-mastery-{quiz}"):
+        st.markdown(f"**{name}**")
+        for idea, num_questions in ideas.items():
+            found = known.get(idea)
+            share = min(found.right / num_questions, 1.0) if found else 0.0
+            st.progress(share, f"{idea.replace('-', ' ').capitalize()}: {words(found, num_questions)}")
+
+st.subheader("Your data", anchor=False)
+st.caption(
+    "Kept under a random key and nothing else: your answers, predictions, reviews and your place in the course. "
+    "The key is in this page's address: a bookmark of it brings you back, on any machine."
+)
+with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    st.download_button(
+        "Export my data",
+        saved.exported,
+        "two-phases.json",
+        "application/json",
+        key="export-data",
+        on_click="ignore",
+    )
+    is_sure = st.checkbox("I want all of it gone", key="delete-sure")
+    st.button("Delete my data", key="delete-data", on_click=saved.delete, disabled=not is_sure)
+if problem := state.tab().problems.get("delete"):
+    st.text(problem)

@@ -1,0 +1,49 @@
+"""Review: what was missed comes back, mixed over all lessons, when it is about to be forgotten."""
+
+import streamlit as st
+
+from pages.ui import quiz, state
+from pages.ui.answers import ask
+from pages.ui.screen import sentence
+from quizzes.progress import ProgressError
+
+st.title("Review", anchor=False)
+st.caption(
+    "A question answered wrong comes back within minutes, one answered right after days, then weeks: "
+    "each time just before it would be forgotten."
+)
+quiz.show_problems()
+here = state.tab()
+waiting = here.review[here.review_place :]
+
+if waiting:
+    st.caption(f"Question {here.review_place + 1} of {len(here.review)}.")
+    question = state.questions()[waiting[0]]
+    ask(question, is_anew=True)
+    is_last = len(waiting) == 1
+    st.button(
+        "Finish" if is_last else "Next question",
+        key="review-next",
+        on_click=quiz.next_in_review,
+        disabled=question.id not in here.answers,
+    )
+    st.stop()
+
+try:
+    due = quiz.due()
+except ProgressError as error:
+    st.text(sentence(error))
+    st.button("Try again", key="review-again")
+    st.stop()
+missed = quiz.missed()
+if here.review:
+    st.text(f"Done: {len(here.review)} reviewed.")
+st.text(f"{len(due)} due now." if due else "Nothing is due now.")
+with st.container(horizontal=True, gap="small"):
+    if due:
+        st.button("Review what is due", key="review-due", type="primary", on_click=quiz.begin_review, args=(due,))
+    if missed:
+        words = f"Ask again what was missed ({len(missed)})"
+        st.button(words, key="review-missed", on_click=quiz.begin_review, args=(missed,))
+if not due and not missed:
+    st.text("Answer some questions in the lessons or the quiz first; what you miss comes back here.")

@@ -1,0 +1,92 @@
+"""Quizzes by lesson: their names, one question after another, the score, and the review of what was missed."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.ui import saved, state
+from pages.ui.answers import Standing, ask, ask_anew, standing
+from pages.ui.course import course
+from quizzes import PredictQuestion, Question
+
+_MARKS: dict[Standing, str] = {"open": "", "right": " ✓", "wrong": " ✗", "yours to judge": " ○"}
+OTHERS = {"two_phases": "The two phases in three questions"}
+
+
+def quiz_names() -> dict[str, str]:
+    """What to call each quiz that has questions: by its lesson, in the order of the lessons, then the rest."""
+    quizzes = state.quizzes()[0]
+    names = {lesson.quiz: f"{lesson.number}. {lesson.title}" for lesson in course().lessons}
+    names |= {quiz: OTHERS.get(quiz, quiz) for quiz in quizzes if quiz not in names}
+    return {quiz: name for quiz, name in names.items() if quizzes.get(quiz)}
+
+
+def one_by_one(questions: Sequence[Question], *, key: str) -> None:
+    """A row of places, the question at the chosen one, and Next."""
+    standings = [standing(question) for question in questions]
+    places = list(range(len(questions)))
+    first = next((place for place in places if standings[place] == "open"), 0)
+    chosen = st.segmented_control(
+        "Question",
+        places,
+        default=first,
+        required=True,
+        format_func=lambda place: f"{place + 1}{_MARKS[standings[place]]}",
+        key=f"{key}-place",
+        label_visibility="collapsed",
+    )
+    place = first if chosen is None else chosen
+    st.caption(f"Question {place + 1} of {len(questions)}. {score(standings)}")
+    ask(questions[place])
+    if place + 1 < len(questions):
+        st.button("Next question", key=f"{key}-next", on_click=state.set_widget, args=(f"{key}-place", place + 1))
+
+
+def score(standings: Sequence[Standing]) -> str:
+    """5 right, 1 wrong, 2 open."""
+    counts = Counter(standings)
+    order: tuple[Standing, ...] = ("right", "wrong", "yours to judge", "open")
+    return ", ".join(f"{counts[name]} {name}" for name in order if counts[name]) + "."
+
+
+def show_problems() -> None:
+    """What could not be read, in words: earlier answers, and questions with a fault in their file."""
+    if problem := saved.earlier().problem:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.text(f"Your earlier answers cannot be read: {problem}")
+            st.button("Try again", key="read-earlier-again", on_click=saved.read_again)
+    if problems := state.quizzes()[1]:
+        with st.expander(f"{len(problems)} faults in the quiz files; those questions are left out"):
+            st.text("\n".join(f"{one.path.name}:{one.line}: {one.words}" for one in problems))
+
+
+def missed() -> list[str]:
+    """Questions whose newest answer was wrong and that can be asked again without a run."""
+    return [name for name, one in _repeatable().items() if standing(one) == "wrong"]
+
+
+def due() -> list[str]:
+    """Questions up for review now, most overdue first. ProgressError if that cannot be read."""
+    return [name for name in saved.due() if name in _repeatable()]
+
+
+def _repeatable() -> dict[str, Question]:
+    return {name: one for name, one in state.questions().items() if not isinstance(one, PredictQuestion)}
+
+
+def begin_review(ids: Sequence[str]) -> None:
+    """Ask these again, as if for the first time."""
+    here = state.tab()
+    saved.read_again()  # what this tab knew of them is taken away next; the database still has it
+    for one in ids:
+        ask_anew(one)
+    here.review, here.review_place = tuple(ids), 0
+
+
+def next_in_review() -> None:
+    state.tab().review_place += 1
+
+
+def end_review() -> None:
+    state.tab().review = ()

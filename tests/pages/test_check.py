@@ -1,0 +1,144 @@
+"""Quiz, review and mastery, on the course's own questions."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import saved
+from pages.ui.state import questions
+from quizzes import Question
+from quizzes.progress import Progress
+from tests.pages.labs import texts
+
+pytestmark = pytest.mark.slow
+SEEDS = "two_phases"
+
+
+def open_check(app: AppTest, page: str) -> AppTest:
+    app.run()
+    app.switch_page(f"../check/{page}.py")
+    app.run()
+    assert not app.exception
+    return app
+
+
+def choose_quiz(app: AppTest, quiz: str) -> AppTest:
+    next(box for box in app.selectbox if box.label == "Lesson").set_value(quiz)
+    return app.run()
+
+
+def answer(app: AppTest, choice: str) -> AppTest:
+    app.radio[0].set_value(choice).run()
+    next(button for button in app.button if button.label == "Check").click().run()
+    assert not app.exception
+    return app
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(str(one.value) for one in [*app.markdown, *app.caption, *app.text])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+    return app
+
+
+def key_of(app: AppTest) -> str:
+    """The learner's key, as the address shows it."""
+    value = app.query_params["key"]
+    return value if isinstance(value, str) else value[0]
+
+
+def test_a_quiz_goes_from_question_to_question_and_counts(app: AppTest) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    assert "Question 1 of 3. 3 open." in said(app)
+    answer(app, "decode")
+    assert "Question 1 of 3. 1 wrong, 2 open." in said(app)
+    answer(app, "prefill")
+    assert "Question 1 of 3. 1 right, 2 open." in said(app)
+    press(app, "Next question")
+    assert "Question 2 of 3. 1 right, 2 open." in said(app)
+    assert "Why is LLM decode memory-bound" in said(app)
+    assert "Right." not in said(app)
+
+
+def test_every_lessons_quiz_can_be_asked(app: AppTest) -> None:
+    open_check(app, "quiz")
+    box = next(box for box in app.selectbox if box.label == "Lesson")
+    assert len(box.options) >= 14
+    for quiz in {question.kind: quiz for quiz, found in _quizzes().items() for question in found}.values():
+        choose_quiz(app, quiz)
+        assert not app.exception
+
+
+def _quizzes() -> dict[str, list[Question]]:
+    from pages.ui.state import quizzes  # noqa: PLC0415
+
+    return {quiz: list(found) for quiz, found in quizzes()[0].items()}
+
+
+def test_what_was_missed_is_asked_again_as_if_for_the_first_time(app: AppTest) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    answer(app, "decode")
+    open_check(app, "review")
+    press(app, "Ask again what was missed (1)")
+    assert questions()["which-phase-ttft"].prompt in said(app)
+    assert "Not quite" not in said(app)
+    assert app.radio[0].value is None
+    assert next(button for button in app.button if button.label == "Finish").disabled
+    answer(app, "prefill")
+    press(app, "Finish")
+    assert "Done: 1 reviewed." in texts(app)
+    assert not [button for button in app.button if "missed" in button.label]
+
+
+def test_mastery_is_counted_per_idea_and_can_be_deleted(app: AppTest) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    answer(app, "prefill")
+    key = key_of(app)
+    open_check(app, "mastery")
+    idea = questions()["which-phase-ttft"].idea
+    assert saved.progress().mastery(key)[idea].right == 1
+    app.checkbox[0].check().run()
+    press(app, "Delete my data")
+    assert "Deleted. Nothing of yours is kept any more." in texts(app)
+    assert saved.progress().mastery(key) == {}
+    assert saved.progress().answers(key) == {}
+
+
+def test_a_bookmark_brings_the_learner_back_on_another_machine(app: AppTest) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    answer(app, "decode")
+    key = key_of(app)
+    other = AppTest.from_file(str(app._script_path), default_timeout=20)
+    other.query_params["key"] = key
+    open_check(other, "quiz")
+    choose_quiz(other, SEEDS)
+    assert "1 wrong, 2 open." in said(other)
+    stranger = AppTest.from_file(str(app._script_path), default_timeout=20)
+    stranger.query_params["key"] = "x" * 10_000 + "' OR 1=1 --"
+    open_check(stranger, "quiz")
+    choose_quiz(stranger, SEEDS)
+    assert "3 open." in said(stranger)
+    assert len(key_of(stranger)) == 22
+
+
+def test_an_answer_that_could_not_be_kept_says_so_and_can_be_sent_again(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    away = Progress("postgresql://127.0.0.1:9/nobody", wait_s=0.1)
+    real = saved.progress()
+    monkeypatch.setattr(saved, "progress", lambda: away)
+    answer(app, "prefill")
+    assert "Right." in said(app)
+    assert "Not saved yet:" in texts(app)
+    monkeypatch.setattr(saved, "progress", lambda: real)
+    press(app, "Save again")
+    assert "Not saved yet:" not in texts(app)
+    assert real.answers(key_of(app))["which-phase-ttft"].given == "prefill"
