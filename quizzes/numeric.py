@@ -185,7 +185,8 @@ def _error(value: float, right: float) -> str:
 
 
 def _words(value: float, unit: str) -> str:
-    return f"{'−' if value < 0 else ''}{significant(abs(value))} {unit}".strip()
+    number = f"{'−' if value < 0 else ''}{significant(abs(value))}"
+    return f"{number}×" if unit == "x" else f"{number} {unit}".strip()
 
 
 def _typed(value: float, unit: str) -> str:
