@@ -47,6 +47,7 @@ class Database:
                 yield connection
 
     def close(self) -> None:
+        """Give back the idle connections; the next use makes new ones."""
         if self._engines is not None:
             self._engines.reading.dispose()  # the pool is one
 
@@ -70,6 +71,7 @@ class Database:
             yield
         except (SQLAlchemyError, CommandError, OSError) as error:
             self._is_current = False
+            self.close()  # a connection remembers, for example, that its file could only be read
             _LOG.warning("progress database: %s", getattr(error, "orig", None) or error)
             raise ProgressError(remedy(error)) from error
 

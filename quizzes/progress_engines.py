@@ -78,9 +78,9 @@ def _prepare_sqlite(engine: Engine, path: Path | None) -> None:
     def _is_same_file(
         connection: sqlite3.Connection, entry: ConnectionPoolEntry, proxy: PoolProxiedConnection
     ) -> None:
-        """A file that was deleted or replaced could still be written through an old connection, for nobody."""
+        """An old connection writes into a deleted file, for nobody, and stays read-only when its file does not."""
         if entry.info["file"] != _identity(path):
-            raise DisconnectionError("the database's file is another one now")
+            raise DisconnectionError("the database's file, or what may be done with it, has changed")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -89,11 +89,12 @@ def _prepare_sqlite(engine: Engine, path: Path | None) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
 
 
-def _identity(path: Path | None) -> tuple[int, int] | None:
+def _identity(path: Path | None) -> tuple[int, ...] | None:
+    """Another file, or other rights on it, has another identity."""
     if path is None or not path.exists():
         return None
     found = path.stat()
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_mode, found.st_uid
 
 
 def _postgresql(url: URL, wait_s: float) -> Engines:

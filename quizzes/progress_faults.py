@@ -13,7 +13,7 @@ _BUSY = (
 )
 _READ_ONLY = (
     "The progress database can only be read. Nothing counts as saved. "
-    "Make its file and folder (or its role) writable, then try again."
+    "Make its file, those beside it that begin with its name, and the folder writable, or its role; then try again."
 )
 _FULL = "The progress database or its disk is full. Nothing counts as saved. Free some space there, then try again."
 _UNREACHABLE = (

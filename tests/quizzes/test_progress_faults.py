@@ -1,8 +1,12 @@
 """The database read-only, locked, full, damaged or away: said with its remedy, nothing lost, and then over."""
 
+import os
+import pwd
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -79,6 +83,46 @@ def test_a_file_that_can_only_be_read_is_read(impatient: Progress, path: Path) -
     reader.close()
 
 
+def test_a_file_that_becomes_writable_is_written_again() -> None:
+    with a_folder_without_privileges() as folder:
+        path = folder / "progress.sqlite3"
+        progress = Progress(f"sqlite:///{path}")
+        key = progress.new_key()
+        put(progress, key, "before")
+        progress.close()
+        for mode, is_writable in ((0o444, False), (0o644, True)):
+            for file in folder.glob(f"{path.name}*"):  # SQLite's -wal and -shm inherit the rights
+                file.chmod(mode)
+            if is_writable:
+                assert put(progress, key, "after").is_new
+            else:
+                refused(lambda: put(progress, key, "during"), "only be read", "writable")
+                assert list(progress.answers(key)) == ["before"]
+        assert list(progress.answers(key)) == ["before", "after"]
+        folder.chmod(0)
+        refused(lambda: put(progress, key, "during"))
+        folder.chmod(0o755)
+        assert put(progress, key, "last").is_new
+        progress.close()
+
+
+@contextmanager
+def a_folder_without_privileges() -> Iterator[Path]:
+    """As root every file can be written: step down to nobody meanwhile."""
+    is_root = os.geteuid() == 0
+    folder = Path(tempfile.mkdtemp())  # pytest's own is closed to other users
+    nobody = pwd.getpwnam("nobody").pw_uid
+    if is_root:
+        os.chown(folder, nobody, -1)
+        os.seteuid(nobody)
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        shutil.rmtree(folder)
+
+
 def test_a_full_database_keeps_nothing_of_the_answer_and_all_before_it(impatient: Progress) -> None:
     key, kept = impatient.new_key(), ["before"]
     put(impatient, key, "before")
@@ -111,7 +155,8 @@ def no_more_pages() -> Iterator[None]:
     finally:
         event.remove(Pool, "connect", limit)
         for connection in connections:
-            connection.execute("PRAGMA max_page_count = 1000000")
+            with suppress(sqlite3.ProgrammingError):  # closed already
+                connection.execute("PRAGMA max_page_count = 1000000")
 
 
 def test_a_file_that_is_no_database_is_said_to_be_damaged(path: Path) -> None:
