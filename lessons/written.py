@@ -8,17 +8,18 @@ from quizzes.filled import filled, problem_in
 
 _TERM = re.compile(r"\[\[(?P<id>[a-z0-9-]+)(?:\|(?P<words>[^\[\]|]+))?\]\]")
 _NUMBER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-GLOSSARY = "glossary"
-"""The page's address, seen from a lesson's."""
 
 
 def written(markdown: str, glossary: Mapping[str, Term]) -> str:
-    """Numbers filled in, `[[kv-cache|keys and values]]` a link that says the definition when pointed at."""
+    """Numbers filled in; `[[kv-cache|keys and values]]` a link to the term on the same page.
+
+    Pointed at, it says the definition: nobody has to leave a sentence for it.
+    """
 
     def link(found: re.Match[str]) -> str:
         term = glossary[found["id"]]
         words = found["words"] or term.term
-        return f'[{words}]({GLOSSARY}#{term.id} "{_spoken(term)}")'
+        return f'[{words}](#{term.id} "{_spoken(term)}")'
 
     return filled(_TERM.sub(link, markdown))
 

@@ -91,5 +91,10 @@ def _end(lesson: Lesson, known: Course) -> None:
         if following:
             st.page_link(page_of(following), label=f"Next: {following.number}. {following.title}")
         st.page_link("../learn/lessons.py", label="All lessons")
+    if lesson.terms:
+        st.header("Terms", anchor="terms")
+        for term in (known.glossary[one] for one in lesson.terms if one in known.glossary):
+            st.subheader(term.term, anchor=term.id)
+            st.markdown(written(term.text, known.glossary))
     with st.expander("Sources", key="lesson-sources"):
         st.markdown("\n".join(f"- {source}" for source in lesson.sources))

@@ -33,8 +33,8 @@ def test_a_lesson_is_read_part_by_part(folder: Path) -> None:
 def test_numbers_and_terms_are_written_out(folder: Path) -> None:
     text = written("The [[kv-cache|cache]] of [[prefill]]: {{layers_default:int}}.", load_glossary(folder))
     assert text == (
-        'The [cache](glossary#kv-cache "The keys and values of 30 layers.") of '
-        '[prefill](glossary#prefill "One pass over the whole prompt."): 30.'
+        'The [cache](#kv-cache "The keys and values of 30 layers.") of '
+        '[prefill](#prefill "One pass over the whole prompt."): 30.'
     )
 
 

@@ -1,15 +1,19 @@
 """The course's pages without a browser: the list, every lesson with its experiments, the glossary."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from lessons import Lesson, Place, load_lessons, open_lessons
+from lessons import Ask, Lesson, Place, load_lessons, open_lessons
 from pages.ui.course import course
 from pages.ui.lesson_experiments import EXPERIMENTS
+from pages.ui.state import laboratory
 from tests.lessons.sample import LESSON, write
+from tests.pages.conftest import SHELL
 
 LESSONS = load_lessons()
 
@@ -32,7 +36,8 @@ def test_a_lesson_shows_its_text_questions_and_experiments(app: AppTest, lesson:
     assert not app.exception
     assert app.title[0].value == f"{lesson.number}. {lesson.title}"
     headers = [header.value for header in app.header]
-    assert headers == [*(section.title for section in lesson.sections), "You can now"]
+    assert headers == [*(section.title for section in lesson.sections), "You can now", "Terms"]
+    assert [header.anchor for header in app.subheader] == list(lesson.terms)
     shown = "\n".join(markdown.value for markdown in app.markdown)
     assert "{{" not in shown
     assert "[[" not in shown
@@ -91,3 +96,50 @@ def test_a_broken_lesson_is_named_on_the_list_and_the_others_open(
     finally:
         monkeypatch.undo()
         course.clear()
+
+
+def test_the_list_begins_the_course_and_each_lesson_leads_to_the_next(app: AppTest) -> None:
+    open_page(app, "lessons")
+    assert app.button("resume").label == "Begin"
+    open_lesson(app, LESSONS[-1])
+    assert not app.exception
+    labels = [link.proto.label for link in app.get("page_link")]
+    assert labels == ["All lessons"]
+    open_lesson(app, LESSONS[0])
+    labels = [link.proto.label for link in app.get("page_link")]
+    assert labels == [f"Next: 2. {LESSONS[1].title}", "All lessons"]
+
+
+def test_an_answer_is_counted_and_the_next_section_is_offered(app: AppTest) -> None:
+    lesson = next(one for one in LESSONS if one.id == "batching")
+    open_lesson(app, lesson)
+    opening = lesson.questions[0]
+    choice = app.radio(f"answer-{opening}")
+    choice.set_value(choice.options[0]).run()
+    app.button(f"check-{opening}").click().run()
+    assert not app.exception
+    open_lesson(app, lesson)
+    following = next(section for section in lesson.sections if any(isinstance(part, Ask) for part in section.parts))
+    assert following != lesson.sections[0]
+    assert any(f"You stopped here: [{following.title}](#" in markdown.value for markdown in app.markdown)
+    open_page(app, "lessons")
+    assert f"1 of {len(lesson.questions)} questions answered" in "\n".join(one.value for one in app.caption)
+
+
+@pytest.fixture
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A laboratory of this test's own, that cannot load anything."""
+    monkeypatch.setenv("TWOPHASES_MODEL", "random:no-such-shape")
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.mark.usefixtures("_no_model")
+def test_every_lesson_can_be_read_where_no_model_can_be_had() -> None:
+    app = AppTest.from_file(SHELL, default_timeout=20).run()
+    assert laboratory().wait(60).state == "failed"
+    for lesson in LESSONS:
+        open_lesson(app, lesson)
+        assert not app.exception, lesson.id
+        assert app.header[0].value == lesson.sections[0].title
