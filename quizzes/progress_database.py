@@ -71,7 +71,6 @@ class Database:
             yield
         except (SQLAlchemyError, CommandError, OSError) as error:
             self._is_current = False
-            self.close()  # a connection remembers, for example, that its file could only be read
             _LOG.warning("progress database: %s", getattr(error, "orig", None) or error)
             raise ProgressError(remedy(error)) from error
 

@@ -99,11 +99,13 @@ def test_a_file_that_becomes_writable_is_written_again() -> None:
                 refused(lambda: put(progress, key, "during"), "only be read", "writable")
                 assert list(progress.answers(key)) == ["before"]
         assert list(progress.answers(key)) == ["before", "after"]
-        folder.chmod(0)
-        refused(lambda: put(progress, key, "during"))
-        folder.chmod(0o755)
-        assert put(progress, key, "last").is_new
         progress.close()
+        for mode in (0o555, 0):
+            folder.chmod(mode)
+            refused(lambda: put(progress, key, "during"))
+            folder.chmod(0o755)
+            assert put(progress, key, f"after {mode}").is_new
+            progress.close()
 
 
 @contextmanager
