@@ -24,7 +24,6 @@ from quizzes.progress_records import (
     is_code,
     is_key,
     new_key,
-    stored,
 )
 from quizzes.progress_reviews import keep_review, mastery
 from quizzes.progress_tables import (
@@ -36,6 +35,7 @@ from quizzes.progress_tables import (
     prediction,
     put,
     review,
+    stored,
 )
 
 __all__ = [

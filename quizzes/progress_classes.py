@@ -18,10 +18,9 @@ from quizzes.progress_records import (
     check_text,
     is_code,
     new_code,
-    stored,
     unknown_class,
 )
-from quizzes.progress_tables import answer, hold_learner, insert_into, member, newest_answers, school_class
+from quizzes.progress_tables import answer, hold_learner, insert_into, member, newest_answers, school_class, stored
 
 _SETTINGS: TypeAdapter[Settings] = TypeAdapter(Settings)
 

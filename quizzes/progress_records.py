@@ -4,10 +4,9 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pydantic import JsonValue
-from sqlalchemy import Row
 
 MAX_ID_CHARS = 200
 MAX_NICKNAME_CHARS = 40
@@ -34,10 +33,6 @@ class StoredAnswer:
     """None: a written answer nobody has judged."""
     idea: str
     answered_at: datetime
-
-
-def stored(row: Row[Any]) -> StoredAnswer:
-    return StoredAnswer(row.given, row.is_correct, row.idea, row.answered_at)
 
 
 @dataclass(frozen=True, slots=True)

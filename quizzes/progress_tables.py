@@ -16,6 +16,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Row,
     Select,
     String,
     Table,
@@ -25,6 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
+
+from quizzes.progress_records import StoredAnswer
 
 
 class Moment(TypeDecorator[datetime]):
@@ -132,3 +135,8 @@ def newest_answers(whose: ColumnElement[bool]) -> Select[tuple[Any, ...]]:
     """The last answer to each question, oldest first, among the answers that `whose` picks."""
     last = select(func.max(answer.c.id)).where(whose).group_by(answer.c.learner, answer.c.question)
     return select(answer).where(answer.c.id.in_(last)).order_by(answer.c.id)
+
+
+def stored(row: Row[Any]) -> StoredAnswer:
+    """A row of `answer` as the rest of the program sees it."""
+    return StoredAnswer(row.given, row.is_correct, row.idea, row.answered_at)
