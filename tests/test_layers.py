@@ -14,6 +14,7 @@ FORBIDDEN = {
     "quizzes": {"streamlit", "plotly", "torch", "transformers", "pages", "lessons"},
     "pages/ui": {"torch", "transformers", "pages.lab", "pages.learn", "pages.plan", "pages.check"},
     "pages/learn": {"torch", "transformers", "plotly", "pages.lab"},
+    "pages/check": {"torch", "transformers", "plotly", "pages.lab", "pages.learn"},
     "pages/lab": {"torch", "transformers", "plotly", "pages.learn"},
 }
 # The second order, inside inference: arithmetic stands below everything that needs a model.

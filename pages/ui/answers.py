@@ -93,6 +93,8 @@ def commit(question_id: str) -> None:
         problems[_name(question_id)] = sentence(error)
         return
     state.keep_guess(_name(question_id), text)
+    if problem := saved.predict(question_id, text):
+        problems[_name(question_id)] = f"Not saved yet: {problem} Press Commit again."
 
 
 def take_recorded(question_id: str) -> None:
@@ -109,8 +111,7 @@ def take_recorded(question_id: str) -> None:
 
 def _guess(question_id: str) -> str | None:
     """The prediction that was committed, now or on an earlier visit."""
-    before = saved.earlier().answers.get(question_id)
-    return state.guess(_name(question_id)) or (before.given if before else None)
+    return state.guess(_name(question_id)) or saved.earlier().predictions.get(question_id)
 
 
 def _settled(question: PredictQuestion, trace: Trace, run: str) -> Answer | None:

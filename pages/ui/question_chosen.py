@@ -43,6 +43,7 @@ def show_order(asked: Asked, answer: Answer | None, on_answer: Callable[[str], N
     text = {option.id: option.text for option in asked.options}
     ids = list(text)
     before = answer.given.split(",") if answer else []
+    st.markdown("\n".join(f"- {option.text}" for option in asked.options))  # a narrow list cuts long ones
     chosen = [
         st.selectbox(
             f"Place {place + 1}",

@@ -102,7 +102,7 @@ def _show_run(trace: Trace, question_id: str) -> None:
     live_chart(
         lambda: latency_per_pass(trace),
         version=(trace.metadata.date, len(trace.steps)),
-        key=f"{question_id}-passes",
+        key=f"predicted-{question_id}",
         title="Every pass of this run",
         caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; decode: one a pass",
         alt="Bars of the measured time of every pass: first prefill, then decode.",

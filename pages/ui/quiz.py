@@ -37,8 +37,9 @@ def one_by_one(questions: Sequence[Question], *, key: str) -> None:
         label_visibility="collapsed",
     )
     place = first if chosen is None else chosen
-    st.caption(f"Question {place + 1} of {len(questions)}. {score(standings)}")
-    ask(questions[place])
+    line = st.empty()
+    ask(questions[place])  # a prediction may be graded while it is drawn
+    line.caption(f"Question {place + 1} of {len(questions)}. {score([standing(one) for one in questions])}")
     if place + 1 < len(questions):
         st.button("Next question", key=f"{key}-next", on_click=state.set_widget, args=(f"{key}-place", place + 1))
 

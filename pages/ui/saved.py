@@ -18,9 +18,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The newest answers of earlier visits, by question."""
+    """What was given on earlier visits, by question."""
 
     answers: dict[str, StoredAnswer] = field(default_factory=dict)
+    predictions: dict[str, str] = field(default_factory=dict)
     problem: str = ""
     """Why they are not known; empty if they are."""
 
@@ -46,6 +47,16 @@ def save(question: Question, given: str, grade: Grade, *, submission: str) -> st
     return ""
 
 
+def predict(question_id: str, given: str) -> str:
+    """Keep a prediction before anything runs; empty once it is safe, or why it is not."""
+    try:
+        progress().predict(key(), question_id, given)
+    except ProgressError as error:
+        log.warning("A prediction was not kept: %s", error)
+        return sentence(error)
+    return ""
+
+
 def earlier() -> Earlier:
     """Read once per tab."""
     return state.remembered("earlier answers", key(), partial(_read, key()))
@@ -53,7 +64,7 @@ def earlier() -> Earlier:
 
 def _read(name: str) -> Earlier:
     try:
-        return Earlier(progress().answers(name))
+        return Earlier(progress().answers(name), progress().predictions(name))
     except ProgressError as error:
         log.warning("Earlier answers were not read: %s", error)
         return Earlier(problem=sentence(error))

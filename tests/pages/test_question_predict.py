@@ -76,6 +76,7 @@ def test_two_prompts_have_two_right_answers_and_both_are_graded_against_their_ru
         assert one.result is not None
         assert question.grade("123", one.result).feedback in said(page_of)
         measured.append(question.measured(one.result))
+        assert saved.progress().predictions(saved_key(page_of)) == {question.id: "123"}
         kept = saved.progress().answers(saved_key(page_of))[question.id]
         assert (kept.given, kept.is_correct) == ("123", question.grade("123", one.result).is_correct)
     assert measured[0] != measured[1]
