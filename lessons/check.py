@@ -18,6 +18,8 @@ TOLERANCE = 0.4
 FEWEST_EXPERIMENTS, FEWEST_QUESTIONS = 1, 3
 OPENINGS = ("predict", "choice")
 """Kinds of question a lesson may open with."""
+SHARED_QUIZZES = ("two_phases",)
+"""Asked in labs, and in any lesson beside its own."""
 
 ExperimentProblem = Callable[[str, str], str]
 """What is wrong with an experiment's name and settings; empty if nothing is."""
@@ -98,7 +100,7 @@ def _questions(lesson: Lesson, course: Course) -> Found:
     if lesson.quiz not in course.questions:
         yield lesson.lines["quiz"], f"there is no quizzes/{lesson.quiz}.yaml"
         return
-    known = {one.id for one in course.questions[lesson.quiz]}
+    known = {one.id for quiz in (lesson.quiz, *SHARED_QUIZZES) for one in course.questions.get(quiz, ())}
     counts = Counter(lesson.questions)
     for ask in lesson.all_of(Ask):
         if ask.question not in known:

@@ -4,15 +4,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lessons.check import Course
+from lessons.check import SHARED_QUIZZES, Course
 from lessons.glossary import read_glossary
 from lessons.parse import NAME, read_lesson
 from lessons.typed import typed_numbers
 from lessons.written import problems_in
 from quizzes import PredictQuestion, Problem, Question, WrittenQuestion
-
-QUIZZES_OF_LABS = ("two_phases",)
-"""Quizzes that no lesson asks."""
 
 
 def check_quiz(path: Path, course: Course) -> list[Problem]:
@@ -21,7 +18,7 @@ def check_quiz(path: Path, course: Course) -> list[Problem]:
     for one in course.questions.get(path.stem, ()):
         problems += [Problem(path, _line_of(path, one.id), words) for words in _grading(one)]
     lessons = [lesson for file in sorted(course.lessons.glob("*.md")) if (lesson := read_lesson(file)[0])]
-    if path.stem not in QUIZZES_OF_LABS and path.stem not in {lesson.quiz for lesson in lessons}:
+    if path.stem not in SHARED_QUIZZES and path.stem not in {lesson.quiz for lesson in lessons}:
         problems.append(Problem(path, 0, "no lesson has this quiz; name it in a lesson's `quiz` or delete it"))
     return problems
 
