@@ -7,12 +7,24 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import charts, first_paint, floor, instrument, learners, memory, optimisations, prediction, redraw
+from benchmarks import (
+    answering,
+    charts,
+    first_paint,
+    floor,
+    instrument,
+    learners,
+    memory,
+    optimisations,
+    prediction,
+    redraw,
+)
 from benchmarks.machine import cpu_seconds, machine
 from benchmarks.measurement import table
 
 _RESULTS = Path(__file__).with_name("results.json")
 _BENCHMARKS = {
+    "answering": answering.run,
     "instrument": instrument.run,
     "floor": floor.run,
     "memory": memory.run,
