@@ -185,8 +185,14 @@ def _error(value: float, right: float) -> str:
 
 
 def _words(value: float, unit: str) -> str:
-    number = f"{'−' if value < 0 else ''}{significant(abs(value))}"
+    number = f"{'−' if value < 0 else ''}{_digits(abs(value), unit)}"
     return f"{number}×" if unit == "x" else f"{number} {unit}".strip()
+
+
+def _digits(value: float, unit: str) -> str:
+    """Three significant digits; a count of tokens or passes is whole."""
+    is_count = quantity(unit).dimension not in ("time", "share", "factor") and value.is_integer() and value < 1e6
+    return f"{value:,.0f}" if is_count else significant(value)
 
 
 def _typed(value: float, unit: str) -> str:

@@ -38,7 +38,7 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
             question,
             answer=state.tab().answers.get(question.id) if is_anew else answered(question),
             on_answer=answer,
-            seed=state.key(),
+            seed=saved.key(),
             problem=problems.get(_name(question.id), ""),
         )
     if unsaved := problems.get(_unsaved(question.id)):
@@ -70,7 +70,7 @@ def standing(question: Question) -> Standing:
 def answer(question_id: str) -> None:
     """Check was pressed."""
     question = state.questions()[question_id]
-    text = given(question, state.key(), state.widget_value)
+    text = given(question, saved.key(), state.widget_value)
     problems = state.tab().problems
     problems.pop(_name(question_id), None)
     try:

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import state
+from pages.ui import learner_key, state
 from pages.ui.screen import sentence
 from quizzes import Grade, Question
 from quizzes.progress import Mastery, Progress, ProgressError, StoredAnswer
@@ -32,7 +32,7 @@ def progress() -> Progress:
 
 
 def key() -> str:
-    return state.key()
+    return learner_key.key()
 
 
 def save(question: Question, given: str, grade: Grade, *, submission: str) -> str:

@@ -4,10 +4,11 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.course import course, page_of
+from pages.ui.learner_key import show_key
 
 st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state=200)
 state.restore()
-state.show_key()
+show_key()
 
 page = st.navigation(
     {

@@ -4,8 +4,6 @@ What lives where: a run (its trace and KV cache) belongs to the worker's `Runs` 
 reload finds it; which step a tab looks at, whether it plays and what it last said are the tab's own.
 """
 
-import base64
-import hashlib
 import re
 import secrets
 from collections import OrderedDict
@@ -60,29 +58,6 @@ def learner() -> str:
     return str(st.session_state["learner"])
 
 
-def key() -> str:
-    """The learner's key, 128 bits: from the address, else made from the browser's own random name."""
-    here = tab()
-    if not here.key:
-        digest = hashlib.sha256(f"two-phases progress\n{learner()}".encode()).digest()
-        here.key = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
-    return here.key
-
-
-def show_key() -> None:
-    """Keep the key in the address: a bookmark of any page brings the learner back."""
-    if st.query_params.get("key") != key():
-        st.query_params["key"] = key()
-
-
-def _read_key() -> None:
-    given = st.query_params.get("key", "")
-    if given:
-        from quizzes.progress_records import is_key  # noqa: PLC0415  # the first page must not wait for SQLAlchemy
-
-        tab().key = given if is_key(given) else ""
-
-
 def tab() -> Tab:
     if "tab" not in st.session_state:
         st.session_state["tab"] = Tab()
@@ -123,7 +98,7 @@ def restore() -> None:
     if "tab" in st.session_state:
         _keep_form()
         return
-    _read_key()
+    tab().key = str(st.query_params.get("key", ""))
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))

@@ -142,3 +142,14 @@ def test_an_answer_that_could_not_be_kept_says_so_and_can_be_sent_again(
     press(app, "Save again")
     assert "Not saved yet:" not in texts(app)
     assert real.answers(key_of(app))["which-phase-ttft"].given == "prefill"
+
+
+def test_a_link_without_the_key_keeps_the_learner_who_came_with_one(app: AppTest) -> None:
+    key = Progress("sqlite://").new_key()
+    first, later = (AppTest.from_file(str(app._script_path), default_timeout=20) for _ in range(2))
+    for one in (first, later):
+        one.session_state["learner"] = "ef" * 16
+    first.query_params["key"] = key
+    first.run()
+    later.run()
+    assert key_of(later) == key
