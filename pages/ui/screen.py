@@ -27,6 +27,10 @@ class Tab:
     answers: dict[str, Answer] = field(default_factory=dict)
     key: str = ""
     """The learner's own, from the address; empty until it is asked for."""
+    class_code: str = ""
+    """Of the class whose link was opened."""
+    is_teacher: bool = False
+    """Whether the teacher's secret was given in this tab."""
     review: tuple[str, ...] = ()
     """The questions of the review under way."""
     review_place: int = 0
