@@ -115,7 +115,7 @@ def _questions(lesson: Lesson, course: Course) -> Found:
 def _experiments(lesson: Lesson, course: Course) -> Found:
     for place in lesson.all_of(Place):
         if problem := course.experiment_problem(place.name, place.settings):
-            yield place.line, f"experiment {problem}"
+            yield place.line, problem
 
 
 def _terms(lesson: Lesson, course: Course) -> Found:
