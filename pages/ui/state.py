@@ -99,6 +99,7 @@ def restore() -> None:
         _keep_form()
         return
     tab().key = str(st.query_params.get("key", ""))
+    tab().class_code = str(st.query_params.get("class", ""))
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
@@ -115,6 +116,12 @@ def form() -> Recipe:
 def set_form(recipe: Recipe) -> None:
     for name, value in ({"speed": "steady"} | form_values(recipe)).items():
         st.session_state[name] = value
+
+
+def open_recipe(recipe: Recipe) -> None:
+    """Fill the form, and run as far as the recipe says when the main screen is next drawn."""
+    set_form(recipe)
+    tab().link = recipe if recipe.num_steps else None
 
 
 def _keep_form() -> None:
