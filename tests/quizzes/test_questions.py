@@ -15,6 +15,7 @@ from quizzes import (
     load_questions,
 )
 from quizzes.filled import filled
+from tests.quizzes.secrets_of import secrets_of
 
 QUESTIONS = load_questions()
 CHOICE = [question for question in QUESTIONS if isinstance(question, ChoiceQuestion)]
@@ -36,16 +37,6 @@ GOOD = """
     - {id: blue, text: Blue, is_correct: true, feedback: By day.}
     - {id: red, text: Red, is_correct: false, feedback: At dusk.}
 """
-
-
-def secrets_of(value: object, key: str = "") -> list[str]:
-    """Every feedback, rubric point and model answer of a question."""
-    if isinstance(value, dict):
-        return [secret for name, inner in value.items() for secret in secrets_of(inner, f"{key}.{name}")]
-    if isinstance(value, (list, tuple)):
-        return [secret for inner in value for secret in secrets_of(inner, key)]
-    is_secret = key.endswith((".feedback", ".model_answer", ".rubric.text", ".fact"))
-    return [value] if is_secret and isinstance(value, str) else []
 
 
 def load(folder: Path, text: str) -> None:
