@@ -24,6 +24,8 @@ st.markdown(
 with st.container(horizontal=True, vertical_alignment="center"):
     if st.button("Step through your own", key="own", type="primary"):
         st.switch_page("../lab/step_through.py")
+    if st.button("Read the lessons", key="course"):
+        st.switch_page("../learn/lessons.py")
     st.button("Replay", key="replay", on_click=actions.replay_again, disabled=not replay.finished)
 
 with st.container(border=True, key="card-replay"):
