@@ -32,11 +32,10 @@ def words(found: Mastery | None, num_questions: int) -> str:
     return f"{found.right} of {num_questions} right; next review {when}"
 
 
-graded = [one for one in state.questions().values() if one.kind != "written"]  # the learner judges those
-num_of = Counter(question.idea for question in graded)
+num_of = Counter(question.idea for question in state.questions().values())
 seen: set[str] = set()
 for quiz, name in quiz_names().items():
-    own = [question.idea for question in state.quizzes()[0][quiz] if question.idea in num_of]
+    own = [question.idea for question in state.quizzes()[0][quiz]]
     ideas = {idea: num_of[idea] for idea in own if idea not in seen}
     seen |= set(ideas)
     if not ideas:

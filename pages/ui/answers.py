@@ -12,7 +12,7 @@ from pages.ui import saved, state
 from pages.ui.question import given, show
 from pages.ui.question_predict import RECORDED, show_prediction
 from pages.ui.screen import sentence
-from quizzes import Answer, PredictQuestion, Question
+from quizzes import Answer, PredictQuestion, Question, WrittenQuestion
 
 Standing = Literal["open", "right", "wrong", "yours to judge"]
 
@@ -41,10 +41,34 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
             seed=saved.key(),
             problem=problems.get(_name(question.id), ""),
         )
+        if isinstance(question, WrittenQuestion) and question.id in state.tab().answers:
+            _ask_judgement(question)
     if unsaved := problems.get(_unsaved(question.id)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(f"Not saved yet: {unsaved}")
             st.button("Save again", key=f"save-{question.id}", on_click=save_again, args=(question.id,))
+
+
+def _ask_judgement(question: WrittenQuestion) -> None:
+    """A written answer counts as the learner says, who has the rubric in view."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"judge-{question.id}"):
+        st.text(
+            {"right": "You had it.", "wrong": "Not yet: it will come back."}.get(
+                standing(question), "Your verdict:"
+            )
+        )
+        for words, is_correct in (("I had the points", True), ("Not yet", False)):
+            st.button(
+                words, key=f"judge-{question.id}-{is_correct}", on_click=judge, args=(question.id, is_correct)
+            )
+
+
+def judge(question_id: str, is_correct: bool) -> None:
+    """The learner compared a written answer with the rubric."""
+    question, found = state.questions()[question_id], state.tab().answers.get(question_id)
+    if isinstance(question, WrittenQuestion) and found is not None:
+        judged = replace(found, grade=replace(found.grade, is_correct=is_correct))
+        _keep(question, judged, secrets.token_urlsafe(16))
 
 
 def answered(question: Question) -> Answer | None:
@@ -134,7 +158,8 @@ def _keep(question: Question, found: Answer, submission: str) -> None:
     """In this tab, and in the database. The same answer again, such as a double click, is one act of answering."""
     here = state.tab()
     here.answers[question.id] = found
-    name = state.remembered(f"submission {question.id}", found.given, lambda: submission)
+    act = (found.given, found.grade.is_correct)
+    name = state.remembered(f"submission {question.id}", act, lambda: submission)
     here.problems.pop(_unsaved(question.id), None)
     problem = saved.save(question, found.given, found.grade, submission=name)
     if problem:

@@ -153,3 +153,18 @@ def test_a_link_without_the_key_keeps_the_learner_who_came_with_one(app: AppTest
     first.run()
     later.run()
     assert key_of(later) == key
+
+
+def test_a_written_answer_counts_as_the_learner_says(app: AppTest) -> None:
+    open_check(app, "quiz")
+    choose_quiz(app, SEEDS)
+    press(app, "Next question")
+    press(app, "Next question")
+    app.text_area[0].input("Copies do not help a single token.")
+    press(app, "Compare with the rubric")
+    assert "Question 3 of 3. 1 yours to judge, 2 open." in said(app)
+    press(app, "Not yet")
+    assert "Question 3 of 3. 1 wrong, 2 open." in said(app)
+    press(app, "I had the points")
+    assert "Question 3 of 3. 1 right, 2 open." in said(app)
+    assert saved.progress().answers(key_of(app))["more-gpus-for-decode"].is_correct is True
