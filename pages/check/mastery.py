@@ -1,4 +1,4 @@
-"""Mastery: how each idea of the course stands, and what is kept of the learner."""
+"""Mastery: how each idea of the course stands, and when it comes back."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -46,22 +46,3 @@ for quiz, name in quiz_names().items():
             found = known.get(idea)
             share = min(found.right / num_questions, 1.0) if found else 0.0
             st.progress(share, f"{idea.replace('-', ' ').capitalize()}: {words(found, num_questions)}")
-
-st.subheader("Your data", anchor=False)
-st.caption(
-    "Kept under a random key and nothing else: your answers, predictions, reviews and your place in the course. "
-    "The key is in this page's address: a bookmark of it brings you back, on any machine."
-)
-with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-    st.download_button(
-        "Export my data",
-        saved.exported,
-        "two-phases.json",
-        "application/json",
-        key="export-data",
-        on_click="ignore",
-    )
-    is_sure = st.checkbox("I want all of it gone", key="delete-sure")
-    st.button("Delete my data", key="delete-data", on_click=saved.delete, disabled=not is_sure)
-if problem := state.tab().problems.get("delete"):
-    st.text(problem)
