@@ -33,6 +33,8 @@ page = st.navigation(
             st.Page("../check/quiz.py", title="Quiz", url_path="quiz"),
             st.Page("../check/review.py", title="Review", url_path="review"),
             st.Page("../check/mastery.py", title="Mastery", url_path="mastery"),
+            st.Page("../check/my_data.py", title="My data", url_path="my-data"),
+            st.Page("../check/classroom.py", title="Class", url_path="class"),
         ],
     }
 )

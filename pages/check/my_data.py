@@ -1,0 +1,30 @@
+"""My data: the address that brings a learner back, all that is kept of them, and its end."""
+
+import streamlit as st
+
+from pages.ui import saved, state
+
+st.title("My data", anchor=False)
+st.caption(
+    "Kept under a random key and nothing else: your answers, predictions, reviews, your place in the course, and "
+    "the classes you joined with the nickname you gave there."
+)
+
+st.subheader("Your bookmark", anchor=False)
+st.text("This address brings you back, on any machine. Whoever has it sees your answers: keep it like a password.")
+st.code(f"{state.page_address().rpartition('/')[0]}/lessons?key={saved.key()}", language=None, wrap_lines=True)
+
+st.subheader("Take it with you", anchor=False)
+st.download_button(
+    "Export my data", saved.exported, "two-phases.json", "application/json", key="export-data", on_click="ignore"
+)
+
+st.subheader("Delete it", anchor=False)
+st.text(
+    "Your answers, reviews, place and seats in classes go, at once and for good. The key stays yours to begin anew."
+)
+with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    is_sure = st.checkbox("I want all of it gone", key="delete-sure")
+    st.button("Delete my data", key="delete-data", on_click=saved.delete, disabled=not is_sure)
+if problem := state.tab().problems.get("delete"):
+    st.text(problem)
