@@ -85,9 +85,10 @@ def _lesson(url: str, database: str) -> list[Measurement]:
 def _kill(url: str, database: str) -> Measurement:
     """`kill -9` in the middle; then, in another process, is every acknowledged answer there?"""
     process = _class(url, think_s=0.0, seconds=_LESSON_S)
-    started, told = time.monotonic(), _Told()
+    started, told = math.inf, _Told()
     assert process.stdout
     for line in process.stdout:
+        started = min(started, time.monotonic())
         if line.endswith("\n"):  # SIGKILL may cut the last one
             _take(line, told)
         if time.monotonic() - started > _KILLED_AFTER_S:
