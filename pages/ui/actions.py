@@ -9,7 +9,7 @@ from inference.experiments import Job
 from inference.replay import Replay
 from inference.trace import Trace
 from inference.worker import BusyError
-from pages.ui import state
+from pages.ui import saved, state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
 from pages.ui.pending import submit
 from pages.ui.screen import Tab, sentence
@@ -166,7 +166,7 @@ def guess(prediction_id: str) -> None:
     """The learner predicted; taking the choice away again keeps the first one."""
     value = state.widget_value(f"predict-{prediction_id}")
     if isinstance(value, str):
-        state.keep_guess(prediction_id, value)
+        saved.keep_lab_guess(prediction_id, value)
 
 
 def start_measuring(job: Job[Any]) -> None:

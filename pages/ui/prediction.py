@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import actions, state
+from pages.ui import actions, saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Outcome:
 
 def predict(prediction: Prediction, outcome: Outcome | None, *, how: str = "Measure to see.") -> None:
     """Ask; once there is a guess, show the outcome beside it, or `how` the learner gets to it."""
-    guess = state.guess(prediction.id)
+    guess = saved.lab_guess(prediction.id)
     with st.container(border=True, key=f"card-predict-{prediction.id}"):
         st.markdown(f"**Predict first.** {prediction.prompt}")
         st.segmented_control(

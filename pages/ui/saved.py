@@ -57,6 +57,21 @@ def predict(question_id: str, given: str) -> str:
     return ""
 
 
+def lab_guess(prediction_id: str) -> str | None:
+    """What was predicted in a lab, in this visit or an earlier one."""
+    return state.guess(prediction_id) or earlier().predictions.get(_in_lab(prediction_id))
+
+
+def keep_lab_guess(prediction_id: str, value: str) -> None:
+    """For the server's life at least, and in the database where there is one."""
+    state.keep_guess(prediction_id, value)
+    predict(_in_lab(prediction_id), value)
+
+
+def _in_lab(prediction_id: str) -> str:
+    return f"lab-{prediction_id}"
+
+
 def earlier() -> Earlier:
     """Read once per tab."""
     return state.remembered("earlier answers", key(), partial(_read, key()))

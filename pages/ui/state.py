@@ -67,7 +67,7 @@ def tab() -> Tab:
 
 @st.cache_resource(show_spinner=False)
 def _guesses() -> "OrderedDict[str, dict[str, str]]":
-    """Per learner, what they predicted: a reload finds it, a restart of the server does not."""
+    """Per learner, what they predicted while this server runs; the database keeps it beyond that."""
     return OrderedDict()
 
 

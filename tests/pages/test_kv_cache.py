@@ -10,6 +10,7 @@ from inference.cache_tensors import measured_cache_job
 from inference.catalogue import models
 from inference.recompute import LENGTHS, lengths_to, pairs, ratio, recompute_job
 from pages.charts.units import significant
+from pages.ui import state
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, run_of, texts
 
@@ -241,3 +242,12 @@ def test_a_placed_experiment_measures_what_its_settings_say(app: AppTest) -> Non
     (with_cache, _) = figure(placed, "there-time")["data"]
     assert len(with_cache["hovertext"]) == 3  # 16, 32, 64
     assert "times as long at 64 tokens" in texts(placed)
+
+
+def test_a_prediction_outlives_the_server(lab_page: AppTest) -> None:
+    choose(lab_page, "predict-recompute", "over 100 times")
+    assert "You predicted over 100 times" in texts(lab_page)
+    state._guesses.clear()  # what the server held in memory
+    lab_page.session_state["tab"].drawn.clear()  # a new tab reads the database
+    lab_page.run()
+    assert "You predicted over 100 times" in texts(lab_page)
