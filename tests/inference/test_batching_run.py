@@ -14,6 +14,8 @@ from inference.batching_presets import LONG, MIXED, PRESETS, batching_job
 from tests.inference.drained import drained
 from tests.inference.passes import failing_once
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from inference.batching import Served
     from inference.batching_run import PagedServer
@@ -85,7 +87,6 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> list[PagedServer]:
     return opened
 
 
-@pytest.mark.slow
 def test_no_block_is_lost_over_200_random_schedules_wherever_they_are_cancelled(tiny: Engine) -> None:
     from inference.batching_run import PagedServer  # noqa: PLC0415
 
@@ -138,7 +139,6 @@ def test_a_failed_pass_leaves_no_block(tiny: Engine, servers: list[PagedServer])
     assert drained(job.run(tiny))[0].is_done
 
 
-@pytest.mark.slow
 def test_the_engine_is_left_as_it_was(tiny: Engine) -> None:
     import torch  # noqa: PLC0415
 

@@ -13,6 +13,8 @@ from inference.sweep_jobs import batch_job
 from pages.charts.units import seconds, significant
 from tests.pages.labs import choose, component, figure, finish, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 VIEWS = ("Static and continuous", "Chunked prefill", "Batch sweep", "Prefill batching")
 
 
@@ -31,7 +33,6 @@ def test_the_lab_opens_with_a_prediction_and_at_most_one_primary_button(lab_page
         assert sum(button.proto.type == "primary" for button in lab_page.button) <= 1
 
 
-@pytest.mark.slow
 def test_the_mixed_requests_answer_the_prediction_with_numbers_of_the_run(lab_page: AppTest) -> None:
     choose(lab_page, "predict-batching", "over 2 times")
     static, continuous = finish(batching_job()).arms
@@ -50,7 +51,6 @@ def test_the_mixed_requests_answer_the_prediction_with_numbers_of_the_run(lab_pa
     assert rows["time of all passes"][:2] == [seconds(static.total_s), seconds(continuous.total_s)]
 
 
-@pytest.mark.slow
 def test_equal_requests_are_said_to_gain_nothing(lab_page: AppTest) -> None:
     finish(batching_job(PRESETS[EQUAL]))
     lab_page.selectbox("batching-requests").set_value(EQUAL).run()
@@ -111,7 +111,6 @@ def test_chunks_say_what_the_newcomer_pays(lab_page: AppTest) -> None:
     assert [label.endswith(ttft) for label, ttft in zip(labels, ttfts, strict=True)] == [True, True]
 
 
-@pytest.mark.slow
 def test_a_prompt_that_fits_the_limit_is_said_to_be_the_same_both_ways(lab_page: AppTest) -> None:
     finish(chunked_job(NEWCOMERS[SHORT_PROMPT], 128))
     choose(lab_page, "batching-lab-view", "Chunked prefill")

@@ -14,6 +14,8 @@ from pages.ui import state
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, run_of, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 VIEWS = ("With and without", "Same answer", "Formula", "Map")
 
 
@@ -191,7 +193,6 @@ def test_a_cache_that_was_given_up_is_said_and_its_keys_stay(app: AppTest) -> No
     assert not figure(app, "norms-chart")["data"]
 
 
-@pytest.mark.slow
 def test_formulas_of_every_catalogue_model_can_be_drawn(lab_page: AppTest) -> None:
     view(lab_page, "Formula")
     for model in models():

@@ -18,6 +18,8 @@ from pages.ui.form import EXAMPLES
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, run_of
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 MODELS = models()
 LLAMA_8B = MODELS["llama-3.1-8b"]
 OWN, OTHER = "ab" * 16, "cd" * 16
@@ -67,7 +69,6 @@ def test_curves_that_do_not_meet_have_no_crossing() -> None:
         assert "crossing" not in [trace.name for trace in chart.data]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("context_len", [1, 2, 3, 100, MOST_TOKENS])
 @pytest.mark.parametrize("model", MODELS)
 def test_any_context_of_any_model_can_be_drawn(model: str, context_len: int) -> None:

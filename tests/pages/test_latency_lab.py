@@ -14,6 +14,8 @@ from lessons import load_trace
 from pages.ui.state import laboratory
 from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, run_of, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 
 @pytest.fixture
 def latency(app: AppTest) -> AppTest:

@@ -15,6 +15,8 @@ from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.experiments.prefix_pair import OWN
 from tests.pages.labs import choose, component, figure, finish, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 VIEWS = ("Two prompts", "Conversation", "Shared system prompt", "Tenants")
 PAIR = PairPrompts(shared_tokens=100)
 

@@ -14,6 +14,8 @@ from pages.ui.experiments.sampler import PROMPTS, RUN, TYPED
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, run_of, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 NASTY = "<script>alert(1)</script> ![x](http://127.0.0.1:9/x.png) $a^2$ :red[x]"
 
 

@@ -19,6 +19,8 @@ from pages.ui.experiments.speculation_text import sameness
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, texts
 
+pytestmark = pytest.mark.slow  # a whole lab, view after view
+
 VIEWS = ("Round by round", "k and acceptance", "Sampled")
 
 
@@ -79,7 +81,6 @@ def test_a_run_is_drawn_told_and_answers_the_prediction(lab_page: AppTest) -> No
     assert len(shown) == count
 
 
-@pytest.mark.slow
 def test_the_losing_preset_is_named_so_and_is_sampled(lab_page: AppTest) -> None:
     assert PRESETS["random"].title == "Random digits (loses)"
     run = finish(speculation_job("random"))
@@ -89,7 +90,6 @@ def test_the_losing_preset_is_named_so_and_is_sampled(lab_page: AppTest) -> None
     assert sum(heights(lab_page, 2)) == sum(len(one.drafted) - one.num_accepted for one in run.rounds)
 
 
-@pytest.mark.slow
 def test_the_formula_and_the_passes_of_every_k_stand_side_by_side(lab_page: AppTest) -> None:
     found = finish(sizes_job("edit"))
     view(lab_page, "k and acceptance")
@@ -106,7 +106,6 @@ def test_the_formula_and_the_passes_of_every_k_stand_side_by_side(lab_page: AppT
     assert "measured" in names
 
 
-@pytest.mark.slow
 def test_many_draws_are_counted_against_the_models_chances(lab_page: AppTest) -> None:
     run = finish(draws_job())
     view(lab_page, "Sampled")
@@ -146,7 +145,6 @@ def test_a_prompt_of_ones_own_runs_as_it_stands_at_the_click(lab_page: AppTest) 
     assert sameness(run) in texts(lab_page)
 
 
-@pytest.mark.slow
 def test_a_smaller_model_is_offered_where_the_server_names_one(
     lab_page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
