@@ -16,20 +16,31 @@ T = TypeVar("T")
 _LOOK_AGAIN_S = 0.5
 
 
+def known(job: Job[T]) -> Experiment[T] | None:
+    """The measurement as it stands for this learner: running, ended, or kept from before; None if there is none."""
+    experiments = state.laboratory().experiments
+    return experiments.get(job, state.learner()) if experiments else None
+
+
+def finished(job: Job[T]) -> T | None:
+    """What a measurement gave once it had run to its end; None before."""
+    found = known(job)
+    return found.result if found and found.state == "done" else None
+
+
 def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
     """Draw the line of one measurement and give what is known of it: growing while it runs, then the whole.
 
     Nothing is measured until somebody asks. What was measured on this machine before is there at once.
     """
-    lab = state.laboratory()
-    found = lab.experiments.get(job, state.learner()) if lab.experiments else None
+    found = known(job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-measure"):
         if found and found.is_running:
             _running(found, key)
         else:
             _ended(job, found, key, label)
     clock(
-        is_running=bool(found and found.is_running) or lab.is_settling,
+        is_running=bool(found and found.is_running) or state.laboratory().is_settling,
         expected=0,
         delay_s=_LOOK_AGAIN_S,
         key=f"{key}-clock",

@@ -9,10 +9,9 @@ from inference.batching_list import read, written
 from inference.batching_presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.units import significant
-from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
+from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.batching_text import explanation, passes_table, requests_table, totals
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.prediction import Outcome, Prediction
@@ -134,11 +133,10 @@ _GAIN = "Gain: how many times better continuous is than static, for each measure
 
 def outcome() -> Outcome | None:
     """What the default run found; None before it."""
-    experiments = state.laboratory().experiments
-    one = experiments.get(batching_job(), state.learner()) if experiments else None
-    if one is None or one.state != "done" or one.result is None:
+    found = finished(batching_job())
+    if found is None:
         return None
-    static, continuous = one.result.arms
+    static, continuous = found.arms
     times = continuous.tokens_per_s / static.tokens_per_s
     passes = len(static.passes) / len(continuous.passes)
     right = next((name for most, name in _BINS if times < most), _ABOVE)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
-from inference.disaggregation import PRESETS, Comparison, comparison_job, scenario
+from inference.disaggregation import Comparison
 from inference.fleet import Fleet, poisson, simulate
 from inference.fleet_check import Checked, check, pace
 from inference.links import LINKS
@@ -19,6 +19,8 @@ from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
+from pages.ui.experiment import finished
+from pages.ui.experiments.two_processes import DEFAULT_JOB
 from pages.ui.live_chart import Table, live_chart
 
 MACHINES = ("h100-sxm-80gb", "a100-sxm-80gb", "l4")
@@ -48,7 +50,7 @@ def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: b
     """Goodput of every split of the workers under Poisson arrivals, and the simulation against a real run."""
     drawing = st.container(border=True, key=f"card-{key}-chart")
     words = st.container(key=f"{key}-words")
-    comparison = _comparison()
+    comparison = finished(DEFAULT_JOB)
     chosen = _chosen(settings, comparison, key, is_fixed=is_fixed)
     speed, per_token = _speed(chosen, comparison)
     splits, together = _goodput(chosen, speed, per_token)
@@ -99,12 +101,6 @@ def _chosen(settings: FleetSettings, comparison: Comparison | None, key: str, *,
         link = controls.select("Link", [one.name for one in LINKS], settings.link)
         seed = controls.number("Seed", settings.seed, 0, 1_000_000, width=120)
     return FleetSettings(passes, settings.model, num_workers, tenths, prompt, output, ttft_ms, tpot_ms, link, seed)
-
-
-def _comparison() -> Comparison | None:
-    experiments = state.laboratory().experiments
-    kept = experiments.get(comparison_job(scenario(PRESETS[0])), state.learner()) if experiments else None
-    return kept.result if kept and kept.state == "done" else None
 
 
 def _bytes_per_token() -> float:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.catalogue import hardware, models
-from inference.disaggregation import PRESETS, comparison_job, scenario
 from inference.fleet_check import measured_link
 from inference.links import LINKS, cache_bytes, needed_bandwidth, transfer_s
 from inference.operators import arithmetic_dtype
 from inference.pace import ComputedPace
 from pages.charts.disaggregation import Moved, links_chart
 from pages.charts.units import scaled, seconds
-from pages.ui import state
 from pages.ui.controls import Controls, row
+from pages.ui.experiment import known
+from pages.ui.experiments.two_processes import DEFAULT_JOB
 from pages.ui.live_chart import Table, live_chart
 
 
@@ -74,8 +74,7 @@ def _table(rows: list[Moved]) -> Table:
 
 def _measured() -> str:
     """What the two processes here reached, if they have run."""
-    experiments = state.laboratory().experiments
-    kept = experiments.get(comparison_job(scenario(PRESETS[0])), state.learner()) if experiments else None
+    kept = known(DEFAULT_JOB)
     rate = measured_link(kept.result) if kept and kept.result else None
     if rate is None:
         return "Serve both ways in the view Two processes to measure what a pipe on this machine carries."

@@ -26,7 +26,7 @@ from pages.charts.units import seconds, significant
 from pages.ui import state
 from pages.ui.card import card
 from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
+from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.prefix_pair_text import numbers
 from pages.ui.experiments.prefix_strip import Pair, prefix_strip
 from pages.ui.live_chart import Table, live_chart
@@ -186,13 +186,12 @@ def _parts(served: tuple[Served, ...]) -> list[str]:
 
 def outcome() -> Outcome | None:
     """What the default run found; None until it has been run."""
-    lab = state.laboratory()
-    done = lab.experiments.get(pair_job(), state.learner()) if lab.experiments else None
-    if not done or done.state != "done" or not done.result:
+    found = finished(pair_job())
+    if found is None:
         return None
-    times = done.result.speedup
+    times = found.speedup
     right = next((name for most, name in _BINS if times < most), _ABOVE)
-    warm = done.result.warm[0]
+    warm = found.warm[0]
     return Outcome(
         right,
         f"Measured here: {significant(times)} times, with {warm.computed_tokens:,} of {warm.prompt_tokens:,} "

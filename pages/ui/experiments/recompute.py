@@ -19,9 +19,8 @@ from inference.recompute import (
 from inference.sweeps import Point, Sweep
 from pages.charts.recompute import time_chart, token_forwards_chart
 from pages.charts.units import seconds, significant
-from pages.ui import state
 from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
+from pages.ui.experiment import finished, run_job
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.prediction import Outcome, Prediction
 
@@ -151,9 +150,8 @@ def _at(pair: tuple[Point, Point]) -> str:
 
 def outcome() -> Outcome | None:
     """What the default sweep found at its longest length; None until it has been measured."""
-    lab = state.laboratory()
-    done = lab.experiments.get(recompute_job(), state.learner()) if lab.experiments else None
-    found = pairs(done.result) if done and done.state == "done" and done.result else []
+    sweep = finished(recompute_job())
+    found = pairs(sweep) if sweep else []
     if not found:
         return None
     times = ratio(found[-1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.catalogue import hardware
-from inference.experiments import Experiment, Job
+from inference.experiments import Job
 from inference.hardware import Hardware
 from inference.placed import Placed, doubt, place, roofs_job, words
 from inference.roofline import Ceilings
@@ -16,7 +16,7 @@ from pages.charts.lab_roofline import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state
 from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
+from pages.ui.experiment import known, run_job
 from pages.ui.experiments.roofline_text import caption, reason, table, verdict
 from pages.ui.live_chart import live_chart
 from pages.ui.prediction import Outcome
@@ -42,7 +42,7 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
     with left:
         prompts = run_job(prompt_job(), key=f"{key}-prompts", label="Measure prefill")
     with right:  # one primary button at a time
-        has_begun = prompts is not None or _found(batch_job()) is not None
+        has_begun = prompts is not None or known(batch_job()) is not None
         batches = run_job(batch_job(), key=f"{key}-batches", label="Measure decode") if has_begun else None
     placed = place(prompts, batches)
     drawing = st.container(border=True, key=f"card-{key}-chart")
@@ -127,10 +127,5 @@ def outcome() -> Outcome | None:
 
 
 def _known(job: Job[Sweep]) -> Sweep | None:
-    found = _found(job)
+    found = known(job)
     return found.result if found else None
-
-
-def _found(job: Job[Sweep]) -> Experiment[Sweep] | None:
-    experiments = state.laboratory().experiments
-    return experiments.get(job, state.learner()) if experiments else None

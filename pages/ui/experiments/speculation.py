@@ -16,7 +16,7 @@ from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.card import card
 from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
+from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.speculation_strip import speculation_strip
 from pages.ui.experiments.speculation_text import (
     LEGEND,
@@ -152,11 +152,9 @@ def _rounds(run: Speculated | None, name: str, key: str) -> None:
 
 def outcome() -> Outcome | None:
     """What the default run found; None before it."""
-    experiments = state.laboratory().experiments
-    one = experiments.get(speculation_job("copy"), state.learner()) if experiments else None
-    if one is None or one.state != "done" or one.result is None:
+    run = finished(speculation_job("copy"))
+    if run is None:
         return None
-    run = one.result
     right = next((name for most, name in _BINS if run.gain < most), _ABOVE)
     return Outcome(
         right,

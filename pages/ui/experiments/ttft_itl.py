@@ -14,7 +14,7 @@ from pages.charts.latency_lab import itl_chart, ttft_chart
 from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.controls import Controls
-from pages.ui.experiment import run_job
+from pages.ui.experiment import known, run_job
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.prediction import Outcome, Prediction
 
@@ -132,10 +132,9 @@ def _sentence(rows: Compared, ceilings: Ceilings | None) -> str:
 
 def outcome() -> Outcome | None:
     """How much longer 1,024 tokens take than 512, from the sweep; None before it was measured."""
-    experiments = state.laboratory().experiments
-    found = experiments.get(prompt_job(), state.learner()) if experiments else None
-    known = found.result if found else None
-    medians = {point.setting.num_query_tokens: point.median_s for point in known.points} if known else {}
+    found = known(prompt_job())
+    points = found.result.points if found and found.result else ()
+    medians = {point.setting.num_query_tokens: point.median_s for point in points}
     if not {512, 1024} <= medians.keys():
         return None
     ratio = medians[1024] / medians[512]

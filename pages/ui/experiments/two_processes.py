@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.disaggregation import PRESETS, Arrangement, Comparison, Served, comparison_job, requests, scenario
+from inference.disaggregation import PRESETS, Arrangement, Comparison, comparison_job, requests, scenario
 from inference.metrics import itl_s, percentile, tps_total, ttft_s
 from pages.charts.disaggregation import gaps_chart, lanes_chart
 from pages.charts.units import scaled, seconds
-from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
+from pages.ui.experiment import known, run_job
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.prediction import Outcome, Prediction
 
@@ -32,6 +31,8 @@ class TwoProcessesSettings:
 
 
 _DEFAULT = TwoProcessesSettings()
+DEFAULT_JOB = comparison_job(scenario(PRESETS[0]))
+"""What the settings above ask for: the prediction, the link and the fleet speak of its result."""
 
 
 def two_processes(
@@ -70,10 +71,6 @@ def two_processes(
         )
     with st.container(border=True, key=f"card-{key}-numbers"):
         data_table(_numbers(found), key=f"{key}-numbers", caption=_where(found))
-
-
-def _streams(served: Served, found: Comparison) -> list[float]:
-    return [gap for request in requests(served, found.asks).values() for gap in itl_s(request)]
 
 
 def _numbers(found: Comparison | None) -> Table:
@@ -191,8 +188,7 @@ def _words(found: Comparison | None) -> str:
 
 def outcome() -> Outcome | None:
     """The longest pause against the usual one, colocated, from the default run; None before there is one."""
-    experiments = state.laboratory().experiments
-    kept = experiments.get(comparison_job(scenario(PRESETS[0])), state.learner()) if experiments else None
+    kept = known(DEFAULT_JOB)
     found = kept.result if kept else None
     served = found.of("colocated") if found else None
     if not found or not served or "colocated" not in _figures(found):
