@@ -159,6 +159,11 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
     return Job(f"disaggregation: {named}", Comparison, run, refuse)
 
 
+def is_done(served: Served, asks: Sequence[Ask]) -> bool:
+    """Whether every request has all its tokens."""
+    return sum(len(one.tokens) for one in served.passes) == sum(ask.output_tokens for ask in asks)
+
+
 def requests(served: Served, asks: Sequence[Ask]) -> dict[int, Request]:
     """What each client saw, by the place of its request: those that got a token, a token per pass."""
     times: dict[int, list[float]] = {}

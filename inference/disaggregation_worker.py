@@ -97,8 +97,8 @@ class Worker:
     def _prefill(self, place: int) -> None:
         ask = self._start.asks[place]
         self._orders.tell(Began(f"the prefill of request {place + 1}"))
-        start_s, cache = self._now(), DynamicCache()
-        newest = int(self._engine.forward(prompt_ids(place, ask.prompt_tokens), cache).logits.argmax())
+        start_s = self._now()
+        newest, cache = _prefilled(self._engine, place, ask.prompt_tokens)
         self._tell_pass("prefill", {place: newest}, ask.prompt_tokens, start_s)
         if ask.output_tokens == 1:
             return
@@ -148,6 +148,12 @@ class Worker:
         self._is_alone = True
 
 
+def _prefilled(engine: Engine, place: int, num_tokens: int) -> tuple[int, DynamicCache]:
+    """The first token of a request, and its cache."""
+    cache = DynamicCache()
+    return int(engine.forward(prompt_ids(place, num_tokens), cache).logits.argmax()), cache
+
+
 def _time_passes(engine: Engine, orders: Orders, setup: Setup) -> StepTimes:
     """Median seconds of a prefill at each length, and of a decode pass at each batch, at the shortest prompt."""
     prefill, decode = [], []
@@ -159,9 +165,7 @@ def _time_passes(engine: Engine, orders: Orders, setup: Setup) -> StepTimes:
         orders.tell(Timed(f"decode at batch {batch}"))
         streams = Streams(engine)
         for place in range(batch):
-            cache = DynamicCache()
-            newest = int(engine.forward(prompt_ids(place, setup.prompt_lengths[0]), cache).logits.argmax())
-            streams.join(place, newest, cache)
+            streams.join(place, *_prefilled(engine, place, setup.prompt_lengths[0]))
         times = [streams.step()[1].forward_s for _ in range(_REPEATS)]
         decode.append((batch, statistics.median(times[1:])))
     return StepTimes(tuple(prefill), tuple(decode))

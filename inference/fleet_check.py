@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inference.disaggregation import Arrangement, Comparison, requests
+from inference.disaggregation import Arrangement, Comparison, is_done, requests
 from inference.fleet import Fleet, simulate
 from inference.metrics import Request, duration_s, itl_s, percentile, ttft_s
 from inference.pace import MeasuredPace
@@ -44,9 +44,9 @@ def check(comparison: Comparison, bytes_per_token: float) -> tuple[Checked, ...]
     """Every figure of the arrangements that were served to the end."""
     found = []
     for served in comparison.served:
-        seen = list(requests(served, comparison.asks).values())
-        if sum(one.num_output_tokens for one in seen) < sum(ask.output_tokens for ask in comparison.asks):
+        if not is_done(served, comparison.asks):
             continue
+        seen = list(requests(served, comparison.asks).values())
         prefill, decode = _ALONE[served.arrangement]
         fleet = Fleet(prefill, decode, link=measured_link(comparison) or float("inf"))
         foretold = simulate(comparison.asks, fleet, pace(comparison), bytes_per_token=bytes_per_token)

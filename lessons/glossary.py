@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lessons.content import Term
 from lessons.front_matter import Id, Line
-from quizzes import Problem
+from quizzes import Problem, read_rows
 
 
 class _Row(BaseModel):
@@ -37,21 +36,11 @@ def read_glossary(path: Path) -> tuple[dict[str, Term], list[Problem]]:
 
 
 def _read(path: Path) -> Iterator[tuple[int, Term] | Problem]:
-    try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-        root = loader.get_single_node()
-        rows = loader.construct_document(root) if root else None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        yield Problem(path, mark.line + 1 if mark else 0, f"not YAML: {getattr(error, 'problem', None) or error}")
-        return
-    except (OSError, ValueError) as error:
-        yield Problem(path, 0, f"cannot be read: {error}")
-        return
-    if not isinstance(rows, list) or not isinstance(root, yaml.SequenceNode):
-        yield Problem(path, 0, "must be a list of terms, each with id, term and text")
-        return
-    for row, node in zip(rows, root.value, strict=True):
+    for found in read_rows(path, "terms, each with id, term and text"):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        row, node = found
         line = node.start_mark.line + 1
         try:
             read = _Row.model_validate(row)

@@ -7,7 +7,7 @@ from quizzes.chosen import Choice, ChoiceQuestion, Item, MultipleQuestion, Order
 from quizzes.content import Answer, Asked, Grade, Option, PartCheck, PointCheck
 from quizzes.numeric import Mistake, NumberQuestion, PredictQuestion
 from quizzes.questions import Question
-from quizzes.reading import ContentError, Problem, read_quizzes
+from quizzes.reading import ContentError, Problem, read_quizzes, read_rows
 from quizzes.worded import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Point, TermQuestion, WrittenQuestion
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "load_questions",
     "open_questions",
     "open_quizzes",
+    "read_rows",
 ]
 
 FOLDER = Path(__file__).parent

@@ -58,7 +58,8 @@ def read_quizzes(folder: Path) -> tuple[dict[str, list[Question]], list[Problem]
     return quizzes, problems
 
 
-def _read(path: Path) -> Iterator[tuple[int, Question] | Problem]:
+def read_rows(path: Path, rows_of: str) -> Iterator[tuple[object, yaml.Node] | Problem]:
+    """Each entry of a YAML list, with the node that knows its line; or what is wrong with the file."""
     try:
         loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
         root = loader.get_single_node()
@@ -71,9 +72,17 @@ def _read(path: Path) -> Iterator[tuple[int, Question] | Problem]:
         yield Problem(path, 0, f"cannot be read: {error}")
         return
     if not isinstance(rows, list) or not isinstance(root, yaml.SequenceNode):
-        yield Problem(path, 0, f"must be a list of questions, got {type(rows).__name__}")
+        yield Problem(path, 0, f"must be a list of {rows_of}, got {type(rows).__name__}")
         return
-    for number, (row, node) in enumerate(zip(rows, root.value, strict=True), start=1):
+    yield from zip(rows, root.value, strict=True)
+
+
+def _read(path: Path) -> Iterator[tuple[int, Question] | Problem]:
+    for number, found in enumerate(read_rows(path, "questions"), start=1):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        row, node = found
         name = row.get("id", f"number {number}") if isinstance(row, dict) else f"number {number}"
         question, wrong = _question(row, node)
         for key, words in wrong:

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.disaggregation import PRESETS, Arrangement, Comparison, comparison_job, requests, scenario
-from inference.metrics import itl_s, percentile, tps_total, ttft_s
+from inference.disaggregation import (
+    PRESETS,
+    Arrangement,
+    Comparison,
+    Served,
+    comparison_job,
+    is_done,
+    requests,
+    scenario,
+)
+from inference.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from pages.charts.disaggregation import gaps_chart, lanes_chart
 from pages.charts.units import scaled, seconds
 from pages.ui.controls import Controls, row
@@ -80,8 +89,7 @@ def _numbers(found: Comparison | None) -> Table:
         for name in ("ITL, p50", "ITL, p95", "ITL, p99", "TTFT, median", "TTFT, longest", "output tokens/s")
     }
     for served in found.served if found else ():
-        seen = list(requests(served, found.asks).values()) if found else []
-        gaps = [gap for one in seen for gap in itl_s(one)]
+        seen, gaps = _seen(served, found)
         firsts = [ttft_s(one) for one in seen]
         for percent in (50, 95, 99):
             rows[f"ITL, p{percent}"].append(seconds(percentile(gaps, percent)) if gaps else "")
@@ -98,6 +106,12 @@ def _numbers(found: Comparison | None) -> Table:
             seconds(statistics.median(one.end_s - one.start_s for one in moved.transfers)),
         ]
     return Table(columns, [[name, *values] for name, values in rows.items()])
+
+
+def _seen(served: Served, found: Comparison | None) -> tuple[list[Request], list[float]]:
+    """What the clients saw, and every gap between two tokens."""
+    seen = list(requests(served, found.asks).values()) if found else []
+    return seen, [gap for one in seen for gap in itl_s(one)]
 
 
 def _where(found: Comparison | None) -> str:
@@ -153,13 +167,8 @@ def _figures(found: Comparison | None) -> dict[Arrangement, tuple[float, float, 
     """Longest gap, longest TTFT, tokens a second, of the arrangements that were served to the end."""
     figures = {}
     for served in found.served if found else ():
-        seen = list(requests(served, found.asks).values()) if found else []
-        gaps = [gap for one in seen for gap in itl_s(one)]
-        if (
-            found
-            and gaps
-            and sum(one.num_output_tokens for one in seen) == sum(a.output_tokens for a in found.asks)
-        ):
+        seen, gaps = _seen(served, found)
+        if found and gaps and is_done(served, found.asks):
             figures[served.arrangement] = (max(gaps), max(map(ttft_s, seen)), tps_total(seen))
     return figures
 
