@@ -4,7 +4,8 @@ import streamlit as st
 
 from pages.ui import saved, state
 from pages.ui.class_join import join_class
-from pages.ui.class_teacher import MIN_SECRET_CHARS, VARIABLE, new_class, secret, show_class, sign_in
+from pages.ui.class_secret import MIN_SECRET_CHARS, VARIABLE, secret, sign_in
+from pages.ui.class_teacher import new_class, show_class
 from pages.ui.screen import sentence
 from quizzes.progress import ProgressError
 

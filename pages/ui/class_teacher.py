@@ -1,7 +1,4 @@
-"""The teacher's side of a class: the secret that opens it, the link that is made, the results."""
-
-import hmac
-import os
+"""The teacher's side of a class: the link that is made, and the results."""
 
 import streamlit as st
 
@@ -19,28 +16,7 @@ from pages.ui.course import course
 from pages.ui.screen import sentence
 from quizzes.progress import Class, ClassAnswer, ProgressError
 
-VARIABLE = "TWOPHASES_TEACHER_SECRET"
-MIN_SECRET_CHARS = 12
-_SIGN_IN, _NEW, _DELETE = "class-sign-in", "class-new", "class-delete"
-
-
-def secret() -> str:
-    """The teacher's secret; empty if none is set that would protect anything."""
-    found = os.environ.get(VARIABLE, "")
-    return found if len(found) >= MIN_SECRET_CHARS else ""
-
-
-def sign_in() -> None:
-    st.text_input("Teacher's secret", type="password", key="class-secret", width=320, on_change=_sign_in)
-    if problem := state.tab().problems.get(_SIGN_IN):
-        st.text(problem)
-
-
-def _sign_in() -> None:
-    here, given, right = state.tab(), str(state.widget_value("class-secret") or ""), secret()
-    here.is_teacher = bool(right) and hmac.compare_digest(given.encode(errors="replace"), right.encode())
-    state.set_widget("class-secret", "")
-    here.problems[_SIGN_IN] = "" if here.is_teacher else "That is not the secret this server was started with."
+_NEW, _DELETE = "class-new", "class-delete"
 
 
 def new_class() -> None:

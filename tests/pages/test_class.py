@@ -7,7 +7,7 @@ from inference.params import SamplingParams
 from inference.recipe import Recipe
 from pages.ui import saved
 from pages.ui.class_assignment import Assignment
-from pages.ui.class_teacher import VARIABLE
+from pages.ui.class_secret import VARIABLE, tries
 from pages.ui.state import quizzes
 from quizzes.progress import Progress
 from tests.pages.labs import texts
@@ -21,6 +21,7 @@ NICKNAME = "**Ana** <img src=x onerror=alert(1)> ![](http://x)"[:40]
 @pytest.fixture(autouse=True)
 def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, SECRET)
+    tries.clear()  # of the tests before
 
 
 def open_class(app: AppTest, code: str = "") -> AppTest:
@@ -78,6 +79,15 @@ def test_a_wrong_secret_opens_nothing(app: AppTest, wrong: str) -> None:
     sign_in(open_class(app), wrong)
     assert "That is not the secret" in texts(app)
     assert not [*app.button, *app.selectbox, *app.code]
+
+
+def test_after_a_wrong_secret_the_next_try_waits_and_nobody_else_does(app: AppTest) -> None:
+    code = new_class()
+    sign_in(open_class(app), "correct horse batterz")
+    sign_in(app)
+    assert "There was a wrong try" in texts(app)
+    assert not [*app.button, *app.selectbox, *app.code]
+    press(open_class(other(app), code), "class-join")
 
 
 def test_a_teacher_makes_a_link_and_sees_what_learners_answered(app: AppTest) -> None:
