@@ -132,14 +132,16 @@ class Experiments:
         """Take back one learner's wish; True if the measurement stops, because nobody else waits for it."""
         with self._lock:
             one = self._found.get(_key(job, learner))
-            if one is None or not one.is_running:
-                return False
-            one.askers.discard(learner)
-            if one.askers or one.future is None:
-                return False
-            one.future.cancel()
-            one.state, one.result = "cancelled", one.report.partial
-            return True
+            return one is not None and _take_back(one, learner)
+
+    def forget(self, learner: str) -> None:
+        """Take back all wishes of this learner, and drop what was made of their own text."""
+        with self._lock:
+            for key, one in list(self._found.items()):
+                if learner in one.askers:
+                    _take_back(one, learner)
+                if not one.job.is_kept and key == _key(one.job, learner):
+                    del self._found[key]
 
     def _watched(self, one: Experiment[T]) -> Generator[None, None, T]:
         work = one.job.run(self._engine)
@@ -181,6 +183,17 @@ class Experiments:
         ended = [key for key, one in self._found.items() if not one.is_running]
         for key in ended[: max(len(ended) - _MAX_REMEMBERED, 0)]:
             del self._found[key]
+
+
+def _take_back(one: Experiment[Any], learner: str) -> bool:
+    if not one.is_running:
+        return False
+    one.askers.discard(learner)
+    if one.askers or one.future is None:
+        return False
+    one.future.cancel()
+    one.state, one.result = "cancelled", one.report.partial
+    return True
 
 
 def _key(job: Job[Any], learner: str) -> str:

@@ -21,7 +21,8 @@ st.download_button(
 
 st.subheader("Delete it", anchor=False)
 st.text(
-    "Your answers, reviews, place and seats in classes go, at once and for good. The key stays yours to begin anew."
+    "Your answers, reviews, place and seats in classes go, and with them your run in Step through: at once and for "
+    "good. The key stays yours to begin anew."
 )
 with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     is_sure = st.checkbox("I want all of it gone", key="delete-sure")

@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from pages.ui import learner_key, state
+from pages.ui.forgetting import forget_learner
 from pages.ui.screen import sentence
 from quizzes import Grade, Question
 from quizzes.progress import Mastery, Progress, ProgressError, StoredAnswer
@@ -109,17 +110,12 @@ def exported() -> str:
 
 
 def delete() -> None:
-    """Forget the learner here and in the database."""
-    here = state.tab()
+    """Forget the learner in the database and here."""
     try:
         progress().delete(key())
     except ProgressError as error:
-        here.problems["delete"] = f"Nothing was deleted: {sentence(error)}"
+        state.tab().problems["delete"] = f"Nothing was deleted: {sentence(error)}"
         return
-    here.answers.clear()
-    here.problems.clear()
-    here.review = ()
-    state.forget_guesses()
-    read_again()
+    forget_learner()
     state.set_widget("delete-sure", False)
-    here.problems["delete"] = "Deleted. Nothing of yours is kept any more."
+    state.tab().problems["delete"] = "Deleted. Nothing of yours is kept any more."

@@ -31,6 +31,10 @@ class Tab:
     """Of the class whose link was opened."""
     is_teacher: bool = False
     """Whether the teacher's secret was given in this tab."""
+    is_in_lesson: bool = False
+    """Whether the page is a lesson: to read on is what comes next there, not its many measurements."""
+    num_forgotten: int | None = None
+    """How often this browser's learner had been forgotten when it was last asked; None: not asked yet."""
     review: tuple[str, ...] = ()
     """The questions of the review under way."""
     review_place: int = 0

@@ -4,10 +4,12 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.course import course, page_of
+from pages.ui.forgetting import forget_if_wished
 from pages.ui.learner_key import show_key
 
 st.set_page_config(page_title="Two Phases", layout="wide", initial_sidebar_state=200)
 state.restore()
+forget_if_wished()
 show_key()
 
 page = st.navigation(
@@ -38,4 +40,5 @@ page = st.navigation(
         ],
     }
 )
+state.tab().is_in_lesson = page.url_path.startswith("lesson-")
 page.run()

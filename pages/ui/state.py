@@ -108,6 +108,16 @@ def restore() -> None:
     tab().link = recipe if recipe and recipe.num_steps else None
 
 
+def begin_anew() -> None:
+    """Forget all that this tab holds but whose it is; the form is as on a first visit."""
+    old = tab()
+    for name in list(st.session_state):
+        if name != "learner":
+            del st.session_state[name]
+    st.session_state["tab"] = Tab(key=old.key, class_code=old.class_code, is_teacher=old.is_teacher)
+    set_form(Recipe(prompt=EXAMPLES["The lighthouse"]))
+
+
 def form() -> Recipe:
     """The recipe the form spells. ValueError names what is wrong with it."""
     return read_form({name: st.session_state[name] for name in FIELDS})

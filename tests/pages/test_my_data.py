@@ -1,11 +1,15 @@
 """A learner's own data: the address that brings them back, the file, and the end of it."""
 
 import json
+import threading
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.predicted_run import predicted_run
+from inference.recipe import Recipe
 from pages.ui import saved
+from pages.ui.state import laboratory
 from tests.pages.labs import texts
 from tests.pages.test_check import key_of
 
@@ -50,3 +54,45 @@ def test_everything_is_deleted_after_a_confirmation_only(app: AppTest, key: str)
     assert not any(kept[table] for table in ("learner", "answers", "predictions", "reviews", "classes"))
     assert not app.checkbox(key="delete-sure").value
     assert app.button(key="delete-data").disabled
+
+
+def test_what_the_server_holds_in_memory_of_the_learner_is_deleted_too(app: AppTest, key: str) -> None:
+    lab, mine, theirs = laboratory(), str(app.session_state["learner"]), "ab" * 16
+    assert lab.runs
+    assert lab.experiments
+    for name in (mine, theirs):
+        lab.runs.start(name, Recipe("My own secret words", max_new_tokens=4)).result(20)
+        lab.experiments.start(predicted_run("My own secret words"), name).future.result(20)  # type: ignore[union-attr]
+    second = AppTest.from_file(str(app._script_path), default_timeout=20)
+    second.session_state["learner"] = mine
+    second.run()
+    second.switch_page("../lab/step_through.py").run()
+    assert second.text_area(key="prompt").value == "My own secret words"
+
+    app.checkbox(key="delete-sure").check().run()
+    app.button(key="delete-data").click().run()
+    assert "Deleted." in texts(app)
+    assert lab.runs.get(mine) is None
+    assert lab.experiments.get(predicted_run("My own secret words"), mine) is None
+    for tab in (app, second):
+        tab.switch_page("../lab/step_through.py").run()
+        assert not tab.exception
+        assert "My own" not in str(tab.text_area(key="prompt").value)
+        assert tab.session_state["tab"].answers == {}
+    assert key_of(app) == key
+    assert lab.runs.get(theirs) is not None
+    assert lab.experiments.get(predicted_run("My own secret words"), theirs) is not None
+
+
+def test_a_pass_that_waits_while_all_is_deleted_leaves_no_run(app: AppTest, key: str) -> None:
+    lab, mine = laboratory(), str(app.session_state["learner"])
+    assert lab.runs
+    may_go_on = threading.Event()
+    lab.worker.submit(lambda queue_s: may_go_on.wait(20))
+    app.session_state["tab"].pending = started = lab.runs.start(mine, Recipe("Mine", max_new_tokens=4))
+    app.checkbox(key="delete-sure").check().run()
+    app.button(key="delete-data").click().run()
+    may_go_on.set()
+    lab.worker.submit(lambda queue_s: None).result(20)
+    assert started.cancelled() or started.done()
+    assert lab.runs.get(mine) is None
