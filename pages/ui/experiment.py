@@ -35,10 +35,11 @@ def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
     """
     found = known(job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-measure"):
+        _button(job, found, key, label)
         if found and found.is_running:
             _running(found, key)
         else:
-            _ended(job, found, key, label)
+            _ended(job, found, key)
     clock(
         is_running=bool(found and found.is_running) or state.laboratory().is_settling,
         expected=0,
@@ -49,6 +50,20 @@ def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
     if found is None:
         return None
     return found.report.partial if found.is_running else found.result
+
+
+def _button(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> None:
+    """One button throughout, so that a keyboard's focus stays where its type does; pressed again, it joins."""
+    is_running, has_result = bool(found and found.is_running), bool(found and found.result is not None)
+    is_next = not (is_running or has_result or state.tab().is_in_lesson)
+    st.button(
+        "Measuring" if is_running else "Measure again" if has_result else label,
+        key=f"{key}-start",
+        on_click=actions.start_measuring,
+        args=(job,),
+        type="primary" if is_next else "secondary",
+        disabled=state.laboratory().experiments is None,
+    )
 
 
 def _running(found: Experiment[T], key: str) -> None:
@@ -69,17 +84,7 @@ def _running(found: Experiment[T], key: str) -> None:
         st.progress(min(found.report.fraction, 1.0), " · ".join(words))
 
 
-def _ended(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> None:
-    lab = state.laboratory()
-    has_result = found is not None and found.result is not None
-    st.button(
-        "Measure again" if has_result else label,
-        key=f"{key}-start",
-        on_click=actions.start_measuring,
-        args=(job,),
-        type="secondary" if has_result else "primary",
-        disabled=lab.experiments is None,
-    )
+def _ended(job: Job[T], found: Experiment[T] | None, key: str) -> None:
     if found and found.result is not None:
         _export(job, found.result, key)
     st.text(_words(job, found))

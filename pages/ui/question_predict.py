@@ -14,7 +14,7 @@ from pages.ui import actions, state
 from pages.ui.clock import clock
 from pages.ui.form import EXAMPLES
 from pages.ui.live_chart import Table, live_chart
-from pages.ui.question_worded import line
+from pages.ui.question_worded import labelled, line
 from pages.ui.verdict import verdict
 from quizzes import Answer, PredictQuestion
 
@@ -39,8 +39,7 @@ def show_prediction(
         prompt = st.text_area(
             "Prompt of the run", EXAMPLES["The lighthouse"], key=f"prompt-{question.id}", height=88
         )
-        label = f"Your prediction in {asked.unit}" if asked.unit else "Your prediction, a number"
-        line(asked, label, "Commit", before=guess or "", on_click=on_commit)
+        line(asked, labelled("Your prediction", asked.unit), "Commit", before=guess or "", on_click=on_commit)
         if problem:
             st.text(problem)
         if guess is None:
@@ -72,18 +71,18 @@ def _run_line(
 ) -> Trace | None:
     is_running = bool(found and found.is_running)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"run-{question.id}-measure"):
+        # one button of one type throughout: the keyboard's focus stays on it; while it runs, pressing does nothing
+        st.button(
+            "Running" if is_running else "Run again" if found else "Run",
+            key=f"run-{question.id}",
+            on_click=actions.start_measuring,
+            args=(job,),
+        )
         if found and is_running:
             st.button("Cancel", key=f"cancel-{question.id}", on_click=actions.cancel_measuring, args=(job,))
             with st.container(key=f"run-{question.id}-progress"):
                 st.progress(min(found.report.fraction, 1.0), found.report.doing or "waiting for its turn")
         else:
-            st.button(
-                "Run again" if found else "Run",
-                key=f"run-{question.id}",
-                type="secondary" if found else "primary",
-                on_click=actions.start_measuring,
-                args=(job,),
-            )
             why = state.tab().problems.get(job.name) or (found.problem if found else "")
             st.text(why or f"You predicted {guess}. The run: this prompt, up to {NUM_TOKENS} tokens, greedy.")
     clock(

@@ -9,7 +9,14 @@ from quizzes import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Answer, Asked
 
 
 def show_number(asked: Asked, answer: Answer | None, on_answer: Callable[[str], None]) -> None:
-    _show_line(asked, answer, on_answer, f"Your answer in {asked.unit}" if asked.unit else "Your answer, a number")
+    _show_line(asked, answer, on_answer, labelled("Your answer", asked.unit))
+
+
+def labelled(what: str, unit: str) -> str:
+    """What the line takes, in words."""
+    if unit == "x":
+        return f"{what}, a factor: 2 means twice"
+    return f"{what} in {unit}" if unit else f"{what}, a number"
 
 
 def show_term(asked: Asked, answer: Answer | None, on_answer: Callable[[str], None]) -> None:
