@@ -1,5 +1,8 @@
 """What a transformers config says about the layers, field by field; what it leaves unsaid is an error."""
 
+from inference import ranges
+from inference.ranges import Range, shown
+
 # Model types whose layers are exactly what `ModelSpec` counts; the value says whether the MLP is gated
 # (gate, up and down: three matrices) or not (up and down).
 IS_MLP_GATED = {
@@ -9,42 +12,124 @@ IS_MLP_GATED = {
     **dict.fromkeys(("gpt2", "phi", "gpt_neox"), False),
 }
 NO_GQA = ("gpt2", "gpt_neox")  # configs without a KV head count: one KV head per query head
+MLA = ("deepseek_v2", "deepseek_v3")
+EXPERT_WIDTH = {
+    **dict.fromkeys(("mixtral", "gpt_oss"), "intermediate_size"),
+    **dict.fromkeys(("qwen3_moe", *MLA), "moe_intermediate_size"),
+}
+"""The model types with experts, and the field that holds one expert's width."""
+
+# Fields that change what the layers are, with the values under which they are still what is counted here.
+_PLAIN = {
+    **{"mlp_only_layers": (None, []), "decoder_sparse_step": (None, 1), "moe_layer_freq": (None, 1)},
+    **dict.fromkeys(("use_bidirectional_attention", "is_encoder_decoder", "add_cross_attention"), (None, False)),
+}
+_OF_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "num_experts_per_tok")
 
 
 def mlp_gating(model_type: str) -> bool:
     """Whether this model type's MLP has a gate; an error for a type whose layers are not known."""
     if model_type not in IS_MLP_GATED:
         known = ", ".join(sorted(IS_MLP_GATED))
-        raise ValueError(f"the layers of model type {model_type!r} are not known; known types: {known}")
+        raise ValueError(f"the layers of model type {shown(model_type)} are not known; known types: {known}")
     return IS_MLP_GATED[model_type]
 
 
-def whole_number(config: object, *names: str, default: int | None = None) -> int:
+def check_plain(config: object) -> None:
+    """Refuse fields that make the layers other than `ModelSpec` counts them."""
+    kind = str(getattr(config, "model_type", None))
+    for name, plain in _PLAIN.items():
+        value = getattr(config, name, None)
+        if value not in plain:
+            raise ValueError(f"{name} is {shown(value)}; only {kind} models without it are read")
+    foreign = () if kind in EXPERT_WIDTH else _OF_EXPERTS
+    for name in (*foreign, *(() if kind in MLA else ("kv_lora_rank",))):
+        if getattr(config, name, None) is not None:
+            raise ValueError(f"{name} is set, but {kind} layers have none; check model_type")
+
+
+def whole_number(config: object, *names: str, within: Range, default: int | None = None) -> int:
     """The first of these fields that is set."""
     for name in names:
-        value = getattr(config, name, None)
-        if isinstance(value, int):
-            return value
+        if (value := getattr(config, name, None)) is not None:
+            return within.whole(name, value)
     if default is None:
         model_type = getattr(config, "model_type", "this")
         raise ValueError(f"the {model_type} config has no whole number {' or '.join(names)}")
     return default
 
 
+def flag(config: object, name: str) -> bool:
+    """A field that is true or false."""
+    value = getattr(config, name, None)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {shown(value)}")
+    return value
+
+
+def num_layers(config: object) -> int:
+    return whole_number(config, "num_hidden_layers", "n_layer", within=ranges.LAYERS)
+
+
+def hidden_size(config: object) -> int:
+    return whole_number(config, "hidden_size", "n_embd", within=ranges.WIDTH)
+
+
+def query_heads(config: object) -> int:
+    return whole_number(config, "num_attention_heads", "n_head", within=ranges.HEADS)
+
+
+def kv_heads(config: object) -> int:
+    """KV heads; every one of them serves the same number of query heads."""
+    heads = query_heads(config)
+    default = heads if getattr(config, "model_type", None) in NO_GQA else None
+    shared = whole_number(config, "num_key_value_heads", within=ranges.HEADS, default=default)
+    if heads % shared:
+        raise ValueError(f"num_attention_heads must be a multiple of num_key_value_heads, got {heads} and {shared}")
+    return shared
+
+
 def head_dim(config: object) -> int:
     """Width of one head: its own field, or the hidden size shared out."""
-    hidden, heads = whole_number(config, "hidden_size"), whole_number(config, "num_attention_heads")
+    hidden, heads = hidden_size(config), query_heads(config)
     if getattr(config, "head_dim", None) is None and hidden % heads:
         raise ValueError(f"the config has no head_dim, and hidden_size {hidden} is no multiple of {heads} heads")
-    return whole_number(config, "head_dim", default=hidden // heads)
+    return whole_number(config, "head_dim", within=ranges.HEAD_WIDTH, default=hidden // heads)
 
 
 def layer_windows(config: object) -> tuple[int | None, ...]:
-    """Sliding window of each layer, None for full attention: from `layer_types`, or one for all layers."""
-    kinds = getattr(config, "layer_types", None)
+    """Sliding window of each layer, None for full attention."""
+    return tuple(
+        whole_number(config, "sliding_window", within=ranges.CONTEXT) if kind == "sliding_attention" else None
+        for kind in _layer_kinds(config)
+    )
+
+
+def _layer_kinds(config: object) -> list[str]:
+    """From `layer_types`; else as the model type's class of transformers 5.24 fills it in."""
+    count, kinds = num_layers(config), getattr(config, "layer_types", None)
     if kinds is None:
-        slides = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)
-        kinds = ["sliding_attention" if slides else "full_attention"] * whole_number(config, "num_hidden_layers")
-    if unknown := set(kinds) - {"full_attention", "sliding_attention"}:
-        raise ValueError(f"layer_types has {sorted(unknown)}; known are full_attention and sliding_attention")
-    return tuple(whole_number(config, "sliding_window") if k == "sliding_attention" else None for k in kinds)
+        return ["sliding_attention" if is_sliding else "full_attention" for is_sliding in _slides(config, count)]
+    known = ("full_attention", "sliding_attention")
+    if not isinstance(kinds, list) or len(kinds) != count:
+        raise ValueError(f"layer_types must name the attention of {count} layers, got {shown(kinds)}")
+    if unknown := [kind for kind in kinds if kind not in known]:
+        raise ValueError(f"layer_types has {shown(unknown[0])}; known are {' and '.join(known)}")
+    return kinds
+
+
+def _slides(config: object, count: int) -> list[bool]:
+    kind, window = getattr(config, "model_type", None), getattr(config, "sliding_window", None)
+    if kind in ("gemma2", "gpt_oss"):
+        return [layer % 2 == 0 for layer in range(count)]
+    if kind == "gemma3_text":
+        group = whole_number(config, "sliding_window_pattern", within=ranges.LAYERS, default=6)
+        return [(layer + 1) % group != 0 for layer in range(count)]
+    if getattr(config, "use_sliding_window", None) is not None and not flag(config, "use_sliding_window"):
+        return [False] * count
+    if kind == "smollm3" and window is not None:
+        raise ValueError("use_sliding_window of smollm3 is read from layer_types only; add that field")
+    first = 0
+    if kind in ("qwen2", "qwen3"):
+        first = whole_number(config, "max_window_layers", within=ranges.COUNT)
+    return [window is not None and layer >= first for layer in range(count)]

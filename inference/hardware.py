@@ -28,6 +28,10 @@ class Hardware:
     interconnect: str | None = None
     interconnect_bandwidth: float | None = None
     """To other accelerators, bytes per second in one direction."""
+    tdp_w: float | None = None
+    """Thermal design power, watts: the most it draws for long. None where no source prints it."""
+    is_verified: bool = False
+    """Bandwidth and the 16-bit peak were read from a source; False for what a learner typed."""
 
 
 def ridge_point(hardware: Hardware, dtype: str) -> float:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from inference.architectures import NO_GQA, head_dim, layer_windows, mlp_gating, whole_number
+from inference import architectures as read
+from inference import ranges
 
 Matrix = tuple[int, int]
 """One weight matrix as (inputs, outputs): inputs x outputs weights."""
@@ -31,6 +32,13 @@ class Moe:
     """Experts every token passes, beside the routed ones."""
     num_dense_layers: int = 0
     """How many of the first layers keep an ordinary MLP."""
+
+    def __post_init__(self) -> None:
+        if self.experts_per_token > self.num_experts:
+            raise ValueError(
+                f"experts_per_token must be at most num_experts, got {self.experts_per_token:,} and "
+                f"{self.num_experts:,}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,11 @@ class ModelSpec:
             raise ValueError(f"{self.id}: {len(self.layer_windows)} layer windows for {self.num_layers} layers")
         if self.num_query_heads % self.num_kv_heads:
             raise ValueError(
-                f"{self.id}: {self.num_query_heads} query heads do not share {self.num_kv_heads} KV heads"
+                f"{self.id}: {self.num_query_heads} query heads do not share {self.num_kv_heads} KV heads evenly; "
+                "num_query_heads must be a multiple of num_kv_heads"
             )
+        if self.num_dense_layers > self.num_layers:
+            raise ValueError(f"{self.id}: {self.num_dense_layers} dense layers in a model of {self.num_layers}")
         if self.total_params < self.matrix_params:
             raise ValueError(
                 f"{self.id}: total_params is {self.total_params:,}, below its matrices' "
@@ -146,29 +157,31 @@ class ModelSpec:
     def from_config(
         cls, config: object, *, name: str, total_params: int, weight_bits: float = 16, kv_bits: float = 16
     ) -> "ModelSpec":
-        """The shape in a transformers config; a `ValueError` names what is missing or unknown."""
+        """The shape in a transformers config; a `ValueError` names what is missing, unknown or out of range."""
         kind = str(getattr(config, "model_type", None))
-        is_mlp_gated = mlp_gating(kind)
-        if getattr(config, "kv_lora_rank", None):
-            raise ValueError(f"{kind}: MLA configs are not read; take the model from inference.catalogue")
-        hidden, heads = whole_number(config, "hidden_size"), whole_number(config, "num_attention_heads")
+        is_mlp_gated = read.mlp_gating(kind)
+        read.check_plain(config)
+        hidden, mla = read.hidden_size(config), _mla(config) if kind in read.MLA else None
         mlp_default = 4 * hidden if kind == "gpt2" else None  # GPT-2 writes None for the usual four times
         return cls(
             id=name,
             name=name,
-            num_layers=whole_number(config, "num_hidden_layers"),
+            num_layers=read.num_layers(config),
             hidden_size=hidden,
-            intermediate_size=whole_number(config, "intermediate_size", "n_inner", default=mlp_default),
-            num_query_heads=heads,
-            num_kv_heads=whole_number(config, "num_key_value_heads", default=heads if kind in NO_GQA else None),
-            head_dim=head_dim(config),
-            vocab_size=whole_number(config, "vocab_size"),
-            max_context=whole_number(config, "max_position_embeddings"),
-            is_tied=bool(whole_number(config, "tie_word_embeddings")),
+            intermediate_size=read.whole_number(
+                config, "intermediate_size", "n_inner", within=ranges.WIDTH, default=mlp_default
+            ),
+            num_query_heads=read.query_heads(config),
+            num_kv_heads=read.kv_heads(config),
+            head_dim=mla.qk_nope_head_dim + mla.qk_rope_head_dim if mla else read.head_dim(config),
+            vocab_size=read.whole_number(config, "vocab_size", within=ranges.VOCABULARY),
+            max_context=read.whole_number(config, "max_position_embeddings", "n_positions", within=ranges.CONTEXT),
+            is_tied=read.flag(config, "tie_word_embeddings"),
             total_params=total_params,
-            layer_windows=layer_windows(config),
+            layer_windows=read.layer_windows(config),
             is_mlp_gated=is_mlp_gated,
-            moe=_experts(config),
+            mla=mla,
+            moe=_experts(config, kind) if kind in read.EXPERT_WIDTH else None,
             weight_bits=weight_bits,
             kv_bits=kv_bits,
         )
@@ -179,14 +192,28 @@ def num_params(matrices: tuple[Matrix, ...]) -> int:
     return sum(inputs * outputs for inputs, outputs in matrices)
 
 
-def _experts(config: object) -> Moe | None:
-    """The experts of a Mixtral, Qwen3 MoE or gpt-oss config, None for a dense model."""
-    if getattr(config, "num_experts_per_tok", None) is None:
-        return None
-    if getattr(config, "mlp_only_layers", None) or getattr(config, "decoder_sparse_step", 1) != 1:
-        raise ValueError("mlp_only_layers or decoder_sparse_step is set; only experts in all layers are read")
+def _mla(config: object) -> Mla:
+    """The latent attention of a DeepSeek config. A null `q_lora_rank` says that queries are not compressed."""
+    names = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+    if not hasattr(config, "q_lora_rank"):
+        raise ValueError("the config has no q_lora_rank; write null if its queries are not compressed")
+    is_compressed = config.q_lora_rank is not None
+    return Mla(
+        read.whole_number(config, "q_lora_rank", within=ranges.WIDTH) if is_compressed else None,
+        **{name: read.whole_number(config, name, within=ranges.HEAD_WIDTH) for name in names},
+    )
+
+
+def _experts(config: object, kind: str) -> Moe:
+    """The experts of a Mixtral, Qwen3 MoE, gpt-oss or DeepSeek config."""
+    counts, num_dense = ("num_local_experts", "num_experts"), 0
+    if kind in read.MLA:
+        counts = ("n_routed_experts",)
+        num_dense = read.whole_number(config, "first_k_dense_replace", within=ranges.COUNT)
     return Moe(
-        num_experts=whole_number(config, "num_local_experts", "num_experts"),
-        experts_per_token=whole_number(config, "num_experts_per_tok"),
-        expert_intermediate_size=whole_number(config, "moe_intermediate_size", "intermediate_size"),
+        num_experts=read.whole_number(config, *counts, within=ranges.EXPERTS),
+        experts_per_token=read.whole_number(config, "num_experts_per_tok", within=ranges.EXPERTS),
+        expert_intermediate_size=read.whole_number(config, read.EXPERT_WIDTH[kind], within=ranges.WIDTH),
+        num_shared_experts=read.whole_number(config, "n_shared_experts", within=ranges.COUNT, default=0),
+        num_dense_layers=num_dense,
     )

@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 
 import yaml
 
+from inference import ranges
 from inference.architectures import mlp_gating
 from inference.hardware import Hardware
+from inference.ranges import Range, shown
 from inference.spec import Mla, ModelSpec, Moe
+from inference.vector_params import vector_params
 
 HERE = Path(__file__).parent
 Row = dict[str, Any]  # straight from YAML; nothing outside this module sees one
@@ -54,6 +57,16 @@ _HARDWARE_KEYS = {
     *("verified", "note"),
 }
 _HARDWARE_EXTRAS = {"estimate_fp16_tflops", "estimate_power_w"}
+_MODEL_RANGES = {
+    **{"num_layers": ranges.LAYERS, "hidden_size": ranges.WIDTH, "intermediate_size": ranges.WIDTH},
+    **{"num_attention_heads": ranges.HEADS, "num_key_value_heads": ranges.HEADS, "head_dim": ranges.HEAD_WIDTH},
+    **{"vocab_size": ranges.VOCABULARY, "max_position_embeddings": ranges.CONTEXT},
+}
+_HARDWARE_RANGES = {
+    **{"memory_gb": ranges.MEMORY_GB, "memory_bandwidth_gb_s": ranges.BANDWIDTH_GB_S, "tdp_w": ranges.POWER_W},
+    **dict.fromkeys(("fp32_tflops", "fp16_bf16_tensor_tflops", "fp8_tflops", "int8_tops"), ranges.TFLOPS),
+    **{"estimate_fp16_tflops": ranges.TFLOPS, "interconnect_gb_s": ranges.LINK_GB_S},
+}
 
 
 @cache
@@ -84,12 +97,15 @@ def load(path: Path, section: str, build: Callable[[Row], Built]) -> dict[str, B
 
 
 def build_model(row: Row) -> ModelSpec:
-    """A model row as a `ModelSpec`."""
+    """A model row as a `ModelSpec`; its shape must add up to the parameters published for it."""
     is_mla, is_moe = row.get("attention_kind") == "MLA", bool(row.get("moe"))
     _check_keys(
         row, _MODEL_KEYS | (_MLA_KEYS if is_mla else set()) | (_MOE_KEYS if is_moe else set()), _MODEL_EXTRAS
     )
-    return ModelSpec(
+    for key, within in _MODEL_RANGES.items():
+        within.whole(key, row[key])
+    _check_text("source", row["source"])
+    spec = ModelSpec(
         id=row["id"],
         name=row["hf_repo"].split("/")[-1],
         num_layers=row["num_layers"],
@@ -108,37 +124,59 @@ def build_model(row: Row) -> ModelSpec:
         moe=_moe(row) if is_moe else None,
         source=row["source"],
     )
+    total = spec.matrix_params + vector_params(spec, row["architecture"])
+    if total != spec.total_params:
+        raise ValueError(f"the shape adds up to {total:,} parameters, published are {spec.total_params:,}")
+    return spec
 
 
 def build_hardware(row: Row) -> Hardware:
     """A hardware row as a `Hardware`: GB and TFLOP/s become bytes and FLOP/s, nulls are left out."""
     _check_keys(row, _HARDWARE_KEYS, _HARDWARE_EXTRAS)
+    number = {key: _number(row, key, within) for key, within in _HARDWARE_RANGES.items()}
+    if number["memory_bandwidth_gb_s"] is None:
+        raise ValueError("memory_bandwidth_gb_s is null; without it nothing can be estimated")
+    if not row["source"] or not isinstance(row["verified"], bool):
+        raise ValueError("source must name at least one place, and verified be true or false")
+    for source in row["source"]:
+        _check_text("source", source)
     tflops = {
-        "float32": row["fp32_tflops"],
-        "float16": row["fp16_bf16_tensor_tflops"],
-        "bfloat16": row["fp16_bf16_tensor_tflops"] if row["bf16_supported"] else None,
-        "float8": row["fp8_tflops"],
-        "int8": row["int8_tops"],
+        "float32": number["fp32_tflops"],
+        "float16": number["fp16_bf16_tensor_tflops"],
+        "bfloat16": number["fp16_bf16_tensor_tflops"] if row["bf16_supported"] else None,
+        "float8": number["fp8_tflops"],
+        "int8": number["int8_tops"],
     }
-    link = row["interconnect_gb_s"]
+    memory, link, estimate = number["memory_gb"], number["interconnect_gb_s"], number["estimate_fp16_tflops"]
     directions = {None: 1, "per_direction": 1, "total_bidirectional": 2}
     if row["interconnect_convention"] not in directions:
         raise ValueError(
             f"interconnect_convention {row['interconnect_convention']!r} is none of {list(directions)}"
         )
-    estimate = row.get("estimate_fp16_tflops")
     return Hardware(
         id=row["id"],
         name=row["name"],
-        memory_bytes=None if row["memory_gb"] is None else row["memory_gb"] * 1e9,
-        bandwidth=row["memory_bandwidth_gb_s"] * 1e9,
+        memory_bytes=None if memory is None else memory * 1e9,
+        bandwidth=number["memory_bandwidth_gb_s"] * 1e9,
         peak_flops={dtype: value * 1e12 for dtype, value in tflops.items() if value is not None},
         source="; ".join(row["source"]),
         note=row["note"],
         estimated_flops={} if estimate is None else {"float16": estimate * 1e12},
         interconnect=row["interconnect"],
         interconnect_bandwidth=None if link is None else link * 1e9 / directions[row["interconnect_convention"]],
+        tdp_w=number["tdp_w"],
+        is_verified=row["verified"],
     )
+
+
+def _number(row: Row, key: str, within: Range) -> float | None:
+    value = row.get(key)
+    return None if value is None else within.number(key, value)
+
+
+def _check_text(key: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{key} must be text, got {shown(value)}")
 
 
 def _check_keys(row: Row, required: set[str], optional: set[str]) -> None:

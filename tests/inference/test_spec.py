@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, DynamicCache
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from inference.catalogue import models
+from inference.cost import kv_bytes_per_token
 from inference.spec import ModelSpec
+from inference.vector_params import UNCOUNTED, counted
 
 SIZES: dict[str, Any] = {
     **{"vocab_size": 96, "hidden_size": 32, "intermediate_size": 80, "num_hidden_layers": 3},
@@ -20,6 +22,10 @@ SIZES: dict[str, Any] = {
 HEAD_DIM = {"head_dim": 16}  # not hidden / heads, as in Qwen3 and Gemma
 EXPERTS = {"num_local_experts": 8, "num_experts_per_tok": 2}
 NO_GQA = {"num_key_value_heads": 4}
+MLA = {
+    **{"kv_lora_rank": 20, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6, "num_experts_per_tok": 2},
+    **{"n_routed_experts": 8, "n_shared_experts": 2, "moe_intermediate_size": 24, "n_group": 2, "topk_group": 1},
+}
 GPT2 = {"vocab_size": 96, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64}
 CONFIGS: dict[str, dict[str, Any]] = {
     "llama": SIZES,
@@ -39,19 +45,47 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "mixtral": SIZES | EXPERTS,
     "qwen3_moe": SIZES | HEAD_DIM | EXPERTS | {"moe_intermediate_size": 24},
     "gpt_oss": SIZES | HEAD_DIM | EXPERTS,
+    "deepseek_v2": SIZES | NO_GQA | MLA | {"q_lora_rank": None, "first_k_dense_replace": 1},
+    "deepseek_v3": SIZES | NO_GQA | MLA | {"q_lora_rank": 12, "first_k_dense_replace": 2},
+}
+# What a config may switch on, for the model types that have it.
+BIASED: dict[str, dict[str, bool]] = {
+    **{kind: {"attention_bias": True, "mlp_bias": True} for kind in ("llama", "granite", "smollm3")},
+    **{kind: {"attention_bias": True} for kind in ("qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text")},
+    **{kind: {"attention_bias": True} for kind in ("olmo2", "deepseek_v2", "deepseek_v3")},
+    **{kind: {"attention_bias": False} for kind in ("gpt_neox", "gpt_oss")},
+    "phi": {"qk_layernorm": True},
 }
 
 
-@pytest.mark.parametrize("model_type", CONFIGS)
-def test_the_matrices_of_the_spec_are_the_matrices_of_the_model(model_type: str) -> None:
-    config = CONFIG_MAPPING[model_type](**CONFIGS[model_type])
+def parameters(model_type: str, switched: dict[str, bool]) -> tuple[Any, dict[str, torch.Tensor]]:
+    """The config and every parameter by name, tied weights once; DeepSeek-V3's load balance is a buffer."""
+    config = CONFIG_MAPPING[model_type](**CONFIGS[model_type] | switched)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
-    named = dict(model.named_parameters())  # tied weights once
-    is_vector = {n: p.ndim < 2 or "bias" in n or "wpe" in n for n, p in named.items()}
-    total = sum(p.numel() for p in named.values())
-    spec = ModelSpec.from_config(config, name="tiny", total_params=total)
-    assert spec.matrix_params == sum(p.numel() for n, p in named.items() if not is_vector[n])
+    balance = {name: buffer for name, buffer in model.named_buffers() if "correction_bias" in name}
+    return config, dict(model.named_parameters()) | balance
+
+
+@pytest.mark.parametrize(("model_type", "switched"), [*((kind, {}) for kind in CONFIGS), *BIASED.items()], ids=str)
+def test_the_parameters_of_the_spec_are_those_of_the_model(model_type: str, switched: dict[str, bool]) -> None:
+    config, named = parameters(model_type, switched)
+    spec = ModelSpec.from_config(config, name="tiny", total_params=UNCOUNTED)
+    matrices = [p.numel() for n, p in named.items() if p.ndim > 1 and "bias" not in n and "wpe" not in n]
+    assert spec.matrix_params == sum(matrices)
+    assert counted(spec, model_type, switched).total_params == sum(p.numel() for p in named.values())
+
+
+@pytest.mark.parametrize("model_type", ["deepseek_v2", "deepseek_v3"])
+def test_the_latent_attention_of_a_model_keeps_what_the_formula_says(model_type: str) -> None:
+    config = CONFIG_MAPPING[model_type](**CONFIGS[model_type])
+    model = AutoModelForCausalLM.from_config(config).eval()
+    spec = ModelSpec.from_config(config, name="tiny", total_params=UNCOUNTED, kv_bits=32)
+    cache = DynamicCache(config=config)
+    with torch.no_grad():
+        model(torch.zeros((1, 10), dtype=torch.long), cache=cache)
+    kept = sum(kept.nbytes for layer in cache.layers for kept in (layer.keys, layer.values))
+    assert kept == 10 * kv_bytes_per_token(spec)
 
 
 def test_smollm2_has_one_embedding_table_that_is_also_its_lm_head() -> None:
@@ -100,8 +134,11 @@ def test_a_window_that_is_switched_off_is_no_window() -> None:
         (SimpleNamespace(model_type="mamba"), "'mamba'"),
         (SimpleNamespace(), "'None'"),
         (SimpleNamespace(model_type="llama", num_attention_heads=4), "hidden_size"),
-        (SimpleNamespace(model_type="deepseek_v3", kv_lora_rank=512), "MLA"),
-        (SimpleNamespace(model_type="llama", **(SIZES | {"num_attention_heads": 5})), "head_dim"),
+        (SimpleNamespace(model_type="deepseek_v3", **SIZES), "q_lora_rank"),
+        (SimpleNamespace(model_type="deepseek_v3", q_lora_rank=None, **SIZES), "kv_lora_rank"),
+        (SimpleNamespace(model_type="llama", kv_lora_rank=512, **SIZES), "kv_lora_rank is set, but llama"),
+        (SimpleNamespace(model_type="llama", **SIZES, **EXPERTS), "num_local_experts is set, but llama"),
+        (SimpleNamespace(model_type="llama", **(SIZES | {"num_attention_heads": 6})), "head_dim"),
         (
             SimpleNamespace(model_type="llama", **(SIZES | {"num_key_value_heads": None})),
             "num_key_value_heads",
