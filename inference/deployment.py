@@ -1,0 +1,159 @@
+"""What is asked for and how it is served: the workload, the deployment, and whether it fits."""
+
+from dataclasses import dataclass, replace
+
+from inference.cost import kv_bytes
+from inference.efficiency import ENGINES, Efficiency, fitted
+from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
+from inference.hardware import Hardware
+from inference.pass_time import Exchange, cache_share
+from inference.spec import ModelSpec
+
+PER_NODE = 8
+NVLINK_BANDWIDTH = 100e9
+"""Bytes/s per direction: below it a link is PCIe or Ethernet, and the fitted latency does not speak for it."""
+INSIDE_S, ACROSS_S = 10e-6, 30e-6
+"""Assumed seconds of a small all-reduce over PCIe inside a node, and between nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Conversations that are all alike, `concurrency` of them always under way."""
+
+    prompt_tokens: int
+    output_tokens: int
+    concurrency: int = 1
+
+    def __post_init__(self) -> None:
+        _check("prompt_tokens", self.prompt_tokens, MOST_TOKENS)
+        _check("output_tokens", self.output_tokens, MOST_TOKENS)
+        _check("concurrency", self.concurrency, MOST_CONVERSATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """How a model is served."""
+
+    weight_bits: float = 16
+    kv_bits: float = 16
+    tensor_parallel: int = 1
+    engine: str = "serving"
+    pipeline_parallel: int = 1
+    replicas: int = 1
+    all_reduce_s: float | None = None
+    """Seconds of one small all-reduce; None: fitted for NVLink, assumed for other links."""
+    link_bandwidth: float | None = None
+    """Bytes per second in one direction; None: the hardware's own."""
+    efficiency: Efficiency | None = None
+    """None: the fitted values of this engine on this hardware."""
+
+    def __post_init__(self) -> None:
+        for name in ("weight_bits", "kv_bits"):
+            if not 0.5 <= getattr(self, name) <= 64:
+                raise ValueError(f"{name} must be from 0.5 to 64 bits, got {getattr(self, name):g}")
+        for name in ("tensor_parallel", "pipeline_parallel", "replicas"):
+            _check(name, getattr(self, name), 4096)
+        if self.engine not in ENGINES:
+            raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {self.engine!r}")
+        if self.all_reduce_s is not None and not 0 <= self.all_reduce_s <= 1:
+            raise ValueError(f"all_reduce_s must be from 0 to 1 second, got {self.all_reduce_s:g}")
+        if self.link_bandwidth is not None and not 1e6 <= self.link_bandwidth <= 1e14:
+            raise ValueError(f"link_bandwidth must be from 1e6 to 1e14 bytes/s, got {self.link_bandwidth:g}")
+
+    @property
+    def num_accelerators(self) -> int:
+        return self.tensor_parallel * self.pipeline_parallel * self.replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The ledger of one replica, all its accelerators together, in bytes."""
+
+    total_bytes: float | None
+    """By the vendor's label; None where the buyer chooses. Activations and the program itself are left out."""
+    weight_bytes: float
+    cache_bytes: float
+    """Of all its conversations at their full length."""
+    conversation_bytes: float
+    """One of them."""
+
+    @property
+    def rest_bytes(self) -> float | None:
+        """Left over; below 0, missing."""
+        return None if self.total_bytes is None else self.total_bytes - self.weight_bytes - self.cache_bytes
+
+    @property
+    def conversations(self) -> int | None:
+        """How many fit beside the weights."""
+        if self.total_bytes is None:
+            return None
+        return max(0, int((self.total_bytes - self.weight_bytes) // self.conversation_bytes))
+
+    @property
+    def fits(self) -> bool:
+        """Weights and all conversations; True where the memory is not known."""
+        return self.rest_bytes is None or self.rest_bytes >= 0
+
+
+def exchange_of(hardware: Hardware, deployment: Deployment) -> Exchange:
+    """The link between accelerators: what the deployment says, else the hardware's own."""
+    link = deployment.link_bandwidth or hardware.interconnect_bandwidth
+    latency = deployment.all_reduce_s
+    if latency is None:
+        is_nvlink = link is not None and link >= NVLINK_BANDWIDTH
+        latency = fitted().all_reduce_s if is_nvlink else INSIDE_S
+        latency = ACROSS_S if deployment.tensor_parallel > PER_NODE else latency
+    return Exchange(latency, link)
+
+
+def memory(
+    spec: ModelSpec, hardware: Hardware, deployment: Deployment, *, context_len: int, conversations: int
+) -> Memory:
+    """The ledger of one replica. A cache with fewer KV heads than accelerators is kept several times."""
+    ways, stages = deployment.tensor_parallel, deployment.pipeline_parallel
+    copies = ways * cache_share(spec, ways)
+    one = kv_bytes(spec, context_len=context_len) * copies
+    label = hardware.memory_bytes
+    return Memory(
+        total_bytes=None if label is None else label * ways * stages,
+        weight_bytes=spec.weight_bytes,
+        cache_bytes=one * conversations,
+        conversation_bytes=one,
+    )
+
+
+def smallest_fit(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment) -> int | None:
+    """The least tensor parallelism, a power of two that divides the heads, that holds weights and caches."""
+    spec = replace(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits)
+    length = workload.prompt_tokens + workload.output_tokens
+    per_replica = share_out(workload.concurrency, deployment.replicas)
+    ways = 1
+    while spec.num_query_heads % ways == 0:
+        trial = replace(deployment, tensor_parallel=ways)
+        if memory(spec, hardware, trial, context_len=length, conversations=per_replica).fits:
+            return ways
+        ways *= 2
+    return None
+
+
+def share_out(number: int, parts: int) -> int:
+    """What the busiest of the parts gets."""
+    return -(-number // parts)
+
+
+def check_split(spec: ModelSpec, deployment: Deployment) -> None:
+    """Refuse a split that cuts a head or leaves a stage without a layer."""
+    ways, stages = deployment.tensor_parallel, deployment.pipeline_parallel
+    heads = spec.num_query_heads
+    if heads % ways:
+        ok = ", ".join(str(n) for n in range(1, heads + 1) if heads % n == 0)
+        raise ValueError(f"tensor_parallel {ways} does not divide {spec.name}'s {heads} query heads; choose {ok}")
+    if stages > spec.num_layers:
+        raise ValueError(
+            f"pipeline_parallel {stages} is more than {spec.name}'s {spec.num_layers} layers; choose fewer stages"
+        )
+
+
+def _check(name: str, value: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")

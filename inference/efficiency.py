@@ -1,0 +1,94 @@
+"""How much of a datasheet an engine gets: shares fitted to published measurements, and the clock of its layers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from inference.hardware import Hardware
+
+Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+FILE = Path(__file__).parent / "catalogue" / "efficiency.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """What is left of the peaks, and what every layer costs on top. Shares are of the datasheet, 0 to 1."""
+
+    bandwidth_share: float
+    """e: of the memory bandwidth, while weights and cache are read."""
+    flops_share: float
+    """Of the dense peak, in the weight matrices."""
+    attention_share: float
+    """Of the dense peak, in attention over a long prompt."""
+    layer_s: float
+    """c: seconds every layer of a pass costs beside its bytes and FLOPs: launches, synchronisation, the host."""
+    is_overlapped: bool = False
+    """An eager stack asks for the next layer while the last one runs: the larger of the two counts, not the sum."""
+    is_summed: bool = True
+    """A prefill is its weight time plus its compute time. False only at best: the larger, as a roofline has it."""
+    decode_rows: int = 0
+    """Published decode measurements of this engine on this family of hardware that the shares were fitted to."""
+    prefill_rows: int = 0
+    """The same of prefill."""
+
+    def __post_init__(self) -> None:
+        for name in ("bandwidth_share", "flops_share", "attention_share"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be above 0 and at most 1, got {getattr(self, name):g}")
+        if not 0 <= self.layer_s <= 1:
+            raise ValueError(f"layer_s must be from 0 to 1 second, got {self.layer_s:g}")
+
+
+AT_BEST = Efficiency(1, 1, 1, 0.0, is_summed=False)
+"""The roofline itself: what no engine reaches. For "at best", never a default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The whole file: per engine a general row and rows per family of hardware, and one latency."""
+
+    families: Mapping[str, tuple[str, ...]]
+    """Prefixes of hardware ids by family."""
+    general: Mapping[str, Efficiency]
+    by_family: Mapping[tuple[str, str], Efficiency]
+    """By (engine, family)."""
+    all_reduce_s: float
+    """Seconds of one small all-reduce over NVLink, fitted to the tensor-parallel rows."""
+
+
+def efficiency(engine: str, hardware: Hardware) -> Efficiency:
+    """The fitted defaults; where no published row covers this family, the engine's general ones with no rows."""
+    if engine not in ENGINES:
+        raise ValueError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    found = fitted()
+    kind = family(hardware.id)
+    return found.by_family.get((engine, kind or ""), found.general[engine])
+
+
+def family(hardware_id: str) -> str | None:
+    """The family of hardware whose published rows stand for this machine; None for one of no known family."""
+    for name, prefixes in fitted().families.items():
+        if hardware_id.startswith(prefixes):
+            return name
+    return None
+
+
+@cache
+def fitted() -> Fit:
+    """What `python -m benchmarks.fit_planner` wrote."""
+    data: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return Fit(
+        families={name: tuple(prefixes) for name, prefixes in data["families"].items()},
+        general={engine: Efficiency(**row["general"]) for engine, row in data["engines"].items()},
+        by_family={
+            (engine, name): Efficiency(**values)
+            for engine, row in data["engines"].items()
+            for name, values in row["families"].items()
+        },
+        all_reduce_s=data["all_reduce_s"],
+    )

@@ -1,0 +1,140 @@
+"""Predicted TTFT, ITL, TPS and memory for a model, hardware and a workload. Estimated throughout."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from inference.deployment import Deployment, Memory, Workload, check_split, exchange_of, memory, share_out
+from inference.efficiency import AT_BEST, Efficiency, efficiency
+from inference.hardware import Hardware
+from inference.pass_time import PassTime, decode_pass, prefill_pass
+from inference.roofline import Regime
+from inference.spec import ModelSpec
+
+Phase = Literal["prefill", "decode"]
+_PLAIN = Deployment()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to expect. Seconds; tokens per second."""
+
+    spec: ModelSpec
+    hardware: Hardware
+    workload: Workload
+    deployment: Deployment
+    efficiency: Efficiency
+    prefill: PassTime
+    """Of one prompt alone."""
+    decode: PassTime
+    """Of one step of all conversations of a replica, halfway through their answers."""
+    batch_size: int
+    """Conversations in one step: those of a replica, shared out over its pipeline's stages."""
+    memory: Memory
+    hop_s: float
+    """What the hops between pipeline stages add to every pass."""
+
+    @property
+    def prefill_s(self) -> float:
+        """One prompt through all layers, nobody else in the way."""
+        return self.prefill.total_s + self.hop_s
+
+    @property
+    def itl_s(self) -> float:
+        """One decode step: the gap between two tokens while no prompt comes in between."""
+        return self.decode.total_s + self.hop_s
+
+    @property
+    def ttft_s(self) -> float:
+        """Prefill, after half of the step that is under way when others are served. No queue of other prompts."""
+        wait = self.itl_s / 2 if self._per_replica > 1 else 0.0
+        return wait + self.prefill_s
+
+    @property
+    def burst_ttft_s(self) -> float:
+        """TTFT of the last one when all conversations of a replica start at once, their prompts one by one."""
+        return self.prefill_s + (self._per_replica - 1) * self._prompt_s
+
+    @property
+    def tpot_s(self) -> float:
+        """Mean gap between tokens: a step, and the prompts of the others that come in between."""
+        steps = self.workload.output_tokens - 1
+        others = (self._per_replica - 1) * self._prompt_s
+        return self.itl_s + (others / steps if steps else 0.0)
+
+    @property
+    def e2e_s(self) -> float:
+        """From the request to its last token: TTFT + (N - 1) x TPOT."""
+        return self.ttft_s + (self.workload.output_tokens - 1) * self.tpot_s
+
+    @property
+    def tps_per_user(self) -> float:
+        """Tokens a reader sees per second once the answer runs: 1 / TPOT."""
+        return 1 / self.tpot_s
+
+    @property
+    def tps_total(self) -> float:
+        """Output tokens per second of the whole deployment, its accelerators never idle."""
+        return self.workload.concurrency * self.workload.output_tokens / self.round_s
+
+    @property
+    def prefill_share(self) -> float:
+        """Of the accelerators' time. Above a half the work is prefill-heavy."""
+        return self._per_replica * self._prompt_s / self.round_s
+
+    @property
+    def round_s(self) -> float:
+        """Time in which a replica serves every one of its conversations once: all prompts, then all steps."""
+        return self._per_replica * self._prompt_s + (self.workload.output_tokens - 1) * self.itl_s
+
+    @property
+    def regimes(self) -> dict[Phase, Regime]:
+        """Which limit sets the pace of each phase."""
+        return {"prefill": self.prefill.regime, "decode": self.decode.regime}
+
+    @property
+    def _per_replica(self) -> int:
+        return share_out(self.workload.concurrency, self.deployment.replicas)
+
+    @property
+    def _prompt_s(self) -> float:
+        """What one prompt takes from the others: stages of a pipeline work on different prompts."""
+        return self.prefill_s / min(self.deployment.pipeline_parallel, self._per_replica)
+
+
+def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment = _PLAIN) -> Plan:
+    """Predict a deployment. What does not fit is predicted all the same; `memory` says so.
+
+    A context beyond the model's own, a split that does not divide it and hardware without a peak are refused.
+    """
+    spec = replace(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits)
+    length = workload.prompt_tokens + workload.output_tokens
+    if length > spec.max_context:
+        raise ValueError(
+            f"{workload.prompt_tokens:,} tokens in and {workload.output_tokens:,} out are {length:,}; "
+            f"{spec.name} takes {spec.max_context:,}. Shorten the prompt or the answer"
+        )
+    check_split(spec, deployment)
+    ways, stages = deployment.tensor_parallel, deployment.pipeline_parallel
+    rates = deployment.efficiency or efficiency(deployment.engine, hardware)
+    exchange = exchange_of(hardware, deployment)
+    per_replica = share_out(workload.concurrency, deployment.replicas)
+    batch_size = share_out(per_replica, stages)
+    middle = max(1, workload.prompt_tokens + workload.output_tokens // 2)
+    return Plan(
+        spec=spec,
+        hardware=hardware,
+        workload=workload,
+        deployment=deployment,
+        efficiency=rates,
+        prefill=prefill_pass(spec, hardware, rates, exchange, num_tokens=workload.prompt_tokens, ways=ways),
+        decode=decode_pass(spec, hardware, rates, exchange, context_len=middle, batch_size=batch_size, ways=ways),
+        batch_size=batch_size,
+        memory=memory(spec, hardware, deployment, context_len=length, conversations=per_replica),
+        hop_s=(stages - 1) * exchange.all_reduce_s,
+    )
+
+
+def at_best(made: Plan) -> Plan:
+    """The same at full peak and bandwidth, without clock or exchange: the floor no engine gets under."""
+    ideal = replace(made.deployment, efficiency=AT_BEST)
+    return plan(made.spec, made.hardware, made.workload, ideal)

@@ -1,0 +1,171 @@
+"""Published, measured inference times, each with its source: what the planner is fitted to and judged by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from inference import catalogue
+from inference.cost import forward_work
+from inference.efficiency import Engine, family
+from inference.hardware import Hardware
+from inference.spec import ModelSpec
+
+FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
+Kind = Literal["prefill", "decode", "request"]
+_USED = ("calibrate", "check")  # the others miss a condition, or are known anomalies
+_ENGINES: tuple[tuple[str, Engine], ...] = (  # the first part of the name that is found decides
+    ("megakernel", "megakernel"),
+    ("persistent kernel", "megakernel"),
+    ("gpt-fast", "compiled"),
+    ("torch.compile", "compiled"),
+    ("eager", "eager"),
+    ("mlx", "llama.cpp"),
+    ("llama.cpp", "llama.cpp"),
+    ("exllama", "llama.cpp"),
+    ("vllm", "serving"),
+    ("sglang", "serving"),
+    ("tensorrt-llm", "serving"),
+    ("lmdeploy", "serving"),
+)
+"""MLX and ExLlamaV2 are counted with llama.cpp: engines of one's own machine, with quantised weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRun:
+    """One measurement by somebody else, as seconds of one pass or of one whole request."""
+
+    id: str
+    kind: Kind
+    seconds: float
+    """Of a prefill, of one decode step, or of a request from its prompt to its last token."""
+    spec: ModelSpec
+    """With the weights' and the cache's bits of the run."""
+    hardware: Hardware
+    tensor_parallel: int
+    engine: Engine
+    engine_name: str
+    batch_size: int
+    prompt_tokens: int
+    output_tokens: int
+    all_logits: bool
+    """The LM head ran over every prompt token, not the last one alone."""
+    year: int
+    source: str
+    conditions: str
+
+    @property
+    def group(self) -> tuple[Engine, str | None]:
+        """Engine class and family of hardware: the rows that share their shares."""
+        return self.engine, family(self.hardware.id)
+
+    @property
+    def context_len(self) -> int:
+        """Tokens in a cache halfway through the answer: where a mean step stands."""
+        return max(1, self.prompt_tokens + self.output_tokens // 2)
+
+
+@cache
+def published_runs() -> tuple[PublishedRun, ...]:
+    """Every usable row: its model in the catalogue, its conditions known, no anomaly."""
+    rows: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    models = catalogue.models()
+    usable = (row for row in rows if row["use"] in _USED and row["model"] in models)
+    runs = (_read(row, models[row["model"]]) for row in usable)
+    return tuple(run for run in runs if run.kind == "decode" or _has_peak(run.hardware))
+
+
+@cache
+def held_back() -> frozenset[str]:
+    """The ids of a third of the rows, which no share was fitted to.
+
+    A stratified draw that nothing but the ids decides: rows are put in order by kind, engine and hardware, within
+    these by a hash of the id, and every third one from the second on is held back.
+    """
+
+    def stratum(run: PublishedRun) -> tuple[str, str, str]:
+        return run.kind, run.engine, family(run.hardware.id) or ""
+
+    drawn = sorted(published_runs(), key=lambda run: (stratum(run), sha256(run.id.encode()).hexdigest()))
+    return frozenset(run.id for run in drawn[1::3])
+
+
+def fitting_runs() -> tuple[PublishedRun, ...]:
+    """The other two thirds."""
+    return tuple(run for run in published_runs() if run.id not in held_back())
+
+
+def _read(row: Mapping[str, Any], model: ModelSpec) -> PublishedRun:
+    spec, machine = replace(model, weight_bits=_weight_bits(row, model), kv_bits=row["kv_bits"]), _machine(row)
+    kind, seconds = _seconds(row, spec, machine)
+    return PublishedRun(
+        id=row["id"],
+        kind=kind,
+        seconds=seconds,
+        spec=spec,
+        hardware=machine,
+        tensor_parallel=row["n_gpus"],
+        engine=_engine(row["engine"]),
+        engine_name=row["engine"],
+        batch_size=row["batch"],
+        prompt_tokens=row["prompt_tokens"] or 0,
+        output_tokens=row["output_tokens"] or 0,
+        all_logits=bool(row.get("lm_head_all")),
+        year=row["year"],
+        source=row["source"],
+        conditions=row["conditions"],
+    )
+
+
+def _seconds(row: Mapping[str, Any], spec: ModelSpec, machine: Hardware) -> tuple[Kind, float]:
+    value, batch, metric = row["value"], row["batch"], row["metric"]
+    is_request = row.get("includes_prefill") or row.get("total_kind") == "request_output"
+    if metric == "mbu":  # of the time in which the weights alone cross the memory's bandwidth
+        read = forward_work(spec, num_query_tokens=1, context_len=1).weight_bytes
+        return "decode", read / machine.bandwidth / value
+    if metric == "prefill_tok_s":
+        return "prefill", batch * row["prompt_tokens"] / value
+    if metric in ("ttft_ms", "itl_ms"):
+        return ("prefill" if metric == "ttft_ms" else "decode"), value / 1e3
+    if metric in ("decode_tok_s_per_seq", "total_tok_s"):
+        step_s = (batch if metric == "total_tok_s" else 1) / value
+        return ("request", row["output_tokens"] * step_s) if is_request else ("decode", step_s)
+    raise ValueError(f"{FILE.name}: {row['id']}: metric {metric!r} is not read")
+
+
+def _weight_bits(row: Mapping[str, Any], model: ModelSpec) -> float:
+    """Mean bits per weight that is read: the row's own, or from the bytes it says a token reads."""
+    if "weights_bytes_read" not in row:
+        return float(row["weight_bits"])
+    read = forward_work(model, num_query_tokens=1, context_len=1).weight_bytes
+    return float(row["weights_bytes_read"] / read * model.weight_bits)
+
+
+def _has_peak(machine: Hardware) -> bool:
+    return bool(machine.peak_flops or machine.estimated_flops)
+
+
+def _engine(name: str) -> Engine:
+    for part, engine in _ENGINES:
+        if part in name.lower():
+            return engine
+    raise ValueError(f"{FILE.name}: engine {name!r} belongs to no class")
+
+
+def _machine(row: Mapping[str, Any]) -> Hardware:
+    known = catalogue.hardware()
+    if row["hardware"] in known:
+        return known[row["hardware"]]
+    tflops = row["hw_fp16_tflops"]
+    return Hardware(
+        id=row["hardware"],
+        name=row["hardware"],
+        memory_bytes=None,
+        bandwidth=row["hw_bandwidth_gb_s"] * 1e9,
+        peak_flops={} if tflops is None else {"float16": tflops * 1e12},
+        source=row["hw_source"],
+    )

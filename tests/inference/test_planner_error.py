@@ -1,0 +1,90 @@
+"""The planner held against published measurements it was not fitted to."""
+
+import pytest
+import yaml
+
+from inference import efficiency, published
+from inference.catalogue import hardware, models
+from inference.planner_error import predicted_s, predictions, select, summary
+from inference.published import PublishedRun, fitting_runs, held_back, published_runs
+
+RUNS = {run.id: run for run in published_runs()}
+ROWS = {row["id"]: row for row in yaml.safe_load(published.FILE.read_text(encoding="utf-8"))}
+
+
+def test_a_third_is_held_back_and_none_of_it_is_fitted_to() -> None:
+    assert len(held_back()) == pytest.approx(len(RUNS) / 3, abs=1)
+    assert {run.id for run in fitting_runs()} == RUNS.keys() - held_back()
+
+
+def test_decode_of_one_sequence_is_within_its_promise_on_the_rows_held_back() -> None:
+    found = summary(select("decode", is_held_back=True, batch_size=1))
+    assert found.count >= 25
+    assert found.median < 0.10
+    assert found.within_30 >= 0.90
+
+
+def test_prefill_is_within_its_promise_on_the_rows_held_back() -> None:
+    found = summary(select("prefill", is_held_back=True))
+    assert found.count >= 7
+    assert found.median < 0.18
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_row_has_the_time_worked_out_beside_it(run: PublishedRun) -> None:
+    computed = ROWS[run.id]["computed"]
+    if run.kind == "decode" and "step_ms" in computed and ROWS[run.id]["metric"] != "mbu":
+        assert run.seconds * 1e3 == pytest.approx(computed["step_ms"], rel=0.002)
+    if run.kind == "request" and "request_s" in computed:
+        assert run.seconds == pytest.approx(computed["request_s"], rel=0.002)
+    assert run.hardware.bandwidth > 0
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_the_bytes_of_a_step_are_those_worked_out_beside_the_row(run: PublishedRun) -> None:
+    computed = ROWS[run.id]["computed"]
+    if "weights_gb_read" in computed and run.spec.moe is None:
+        by_hand = run.spec.matmul_params * run.spec.weight_bits / 8  # every matrix but the input embedding
+        assert by_hand / 1e9 == pytest.approx(computed["weights_gb_read"], rel=0.003)
+
+
+def test_rows_without_a_shape_a_peak_or_a_condition_are_not_used() -> None:
+    unused = ROWS.keys() - RUNS.keys()
+    known = models().keys()
+    for row in (ROWS[each] for each in unused):
+        has_peak = row["hardware"] in hardware() or row.get("hw_fp16_tflops")
+        assert row["use"] in ("context", "outlier") or row["model"] not in known or not has_peak
+
+
+def test_the_engine_of_every_row_is_in_a_class() -> None:
+    engines = {run.engine_name: run.engine for run in RUNS.values()}
+    assert engines["vLLM, eager"] == "eager"
+    assert engines["vLLM, CUDA graphs"] == "serving"
+    assert engines["litgpt eager"] == "eager"
+    assert engines["Hazy Research megakernel"] == "megakernel"
+    assert engines["vllm-mlx"] == "llama.cpp"
+
+
+def test_each_row_is_predicted_once_under_the_defaults() -> None:
+    assert [each.run.id for each in predictions()] == list(RUNS)
+    for each in predictions():
+        assert each.predicted_s == predicted_s(each.run)
+
+
+def test_no_row_has_no_error() -> None:
+    with pytest.raises(ValueError, match="no published row was chosen"):
+        summary([])
+
+
+@pytest.mark.slow
+def test_the_shares_are_what_a_fit_to_the_other_rows_gives() -> None:
+    from benchmarks.fit_planner import written  # noqa: PLC0415  (loads scipy)
+
+    kept = yaml.safe_load(efficiency.FILE.read_text(encoding="utf-8"))
+    fresh = written(fitting_runs())
+    assert fresh["all_reduce_s"] == pytest.approx(kept["all_reduce_s"], rel=0.02)
+    for engine, row in kept["engines"].items():
+        for name, values in {"general": row["general"], **row["families"]}.items():
+            again = fresh["engines"][engine]
+            found = again["general"] if name == "general" else again["families"][name]
+            assert found == pytest.approx(values, rel=0.02), (engine, name)
