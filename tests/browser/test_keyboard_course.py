@@ -1,0 +1,44 @@
+"""A lesson by keyboard alone, and the bookmark that brings its reader back into the middle of it."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from lessons import Ask, load_lessons
+from quizzes import Question, load_questions
+from tests.browser.keyboard import Keyboard
+from tests.browser.lab_page import LabPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.real_model]
+LESSON = next(lesson for lesson in load_lessons() if lesson.id == "latency")
+QUESTIONS = {question.id: question for question in load_questions()}
+
+
+def test_every_kind_of_question_is_answered_without_a_mouse_and_a_bookmark_leads_back(
+    lab: LabPage, server: str, browser: Browser
+) -> None:
+    asked = [QUESTIONS[name] for name in LESSON.questions]
+    assert {one.kind for one in asked} == {one.kind for one in QUESTIONS.values()}, "take a lesson with every kind"
+    lab.go(f"/lesson-{LESSON.number:02}")
+    expect(lab.page.locator(f".st-key-card-{asked[-1].id}")).to_be_attached(timeout=30_000)
+    lab.wait_idle()
+    keyboard, half = Keyboard(lab.page), len(asked) // 2
+    for question in asked[:half]:
+        keyboard.answer(question)
+    _expect_to_go_on(browser, server, lab.page.url, answered=asked[0], at=asked[half])
+    for question in asked[half:]:
+        keyboard.answer(question)
+
+
+def _expect_to_go_on(browser: Browser, server: str, address: str, *, answered: Question, at: Question) -> None:
+    """In another browser, which has the address and nothing else."""
+    other = LabPage.open(browser, server, address.removeprefix(server))
+    section = next(
+        one
+        for one in LESSON.sections
+        if any(isinstance(part, Ask) and part.question == at.id for part in one.parts)
+    )
+    other.expect_text(f"You stopped here: {section.title}")
+    expect(other.page.locator(f".st-key-card-{answered.id}").get_by_text("Right.").first).to_be_visible()
+    other.page.get_by_role("link", name="Lessons", exact=True).click()
+    expect(other.button(f"Go on with {LESSON.number}. {LESSON.title}")).to_be_visible()
+    other.close()
