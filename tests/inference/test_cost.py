@@ -263,9 +263,12 @@ def test_one_token_reads_the_weights_it_is_multiplied_with() -> None:
         assert decode_work(spec, 1).weight_bytes == pytest.approx(2 * spec.matmul_params)
 
 
-@pytest.mark.parametrize(("inputs", "outputs", "tokens"), [(4096, 14_336, 325), (4096, 1024, 462)])
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "tokens"),
+    [(4096, 14_336, 325), (4096, 1024, 462), (8192, 28_672, 310), (896, 4864, 484)],  # 8B, 8B, 70B, Qwen2.5-0.5B
+)
 def test_activations_put_off_the_ridge_of_one_matmul(inputs: int, outputs: int, tokens: int) -> None:
-    # with a KV width of its own, one matmul of the 8B; the rule for activations is the LM head's
+    # with a KV width of its own, one matmul; the rule for activations is the LM head's
     spec = dataclasses.replace(LLAMA_8B, hidden_size=inputs, vocab_size=outputs)
     ridge = 989 / 3.35
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from inference import facts
+from inference.catalogue import models
 from inference.fact import FORMATS, UnknownFact
 from inference.facts_cache import spec_of
-from inference.facts_hardware import machine
+from inference.facts_hardware import machine, ridge
+from inference.facts_speed import bound_context
 from inference.parallel import step_s
 
 
@@ -143,6 +145,13 @@ def test_ridge_points_and_so_crossover_batches_at_16_bits(machine: str, ridge: i
 )
 def test_lengths_and_batches_where_the_limit_changes(name: str, tokens: int) -> None:
     assert near(tokens, name, rel=0.006)
+
+
+def test_a_cards_ridge_moves_the_context_and_the_experts_that_turn_compute_bound() -> None:
+    assert bound_context(spec_of("8b"), "a100") == pytest.approx(768, abs=1)
+    moe = models()["qwen3-30b-a3b"].moe
+    assert moe
+    assert ridge("h100") * moe.num_experts / moe.experts_per_token == pytest.approx(4724, abs=2)
 
 
 @pytest.mark.parametrize(
