@@ -44,11 +44,12 @@ def shown(value: object) -> str:
     if isinstance(value, (dict, list, tuple, set)):
         return f"a {type(value).__name__} of {len(value):,}"
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _unquote(value: object) -> str:
-    return "; write it without quotes" if isinstance(value, str) and value.strip().isdigit() else ""
+    is_number = isinstance(value, str) and len(value) < 20 and value.strip().isdigit()
+    return "; write it without quotes" if is_number else ""
 
 
 # Shapes. The largest open models have 126 layers, width 20,480, 256 heads, 512 experts and 10M tokens of context.

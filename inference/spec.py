@@ -206,9 +206,10 @@ def _mla(config: object) -> Mla:
 
 def _experts(config: object, kind: str) -> Moe:
     """The experts of a Mixtral, Qwen3 MoE, gpt-oss or DeepSeek config."""
-    counts, num_dense = ("num_local_experts", "num_experts"), 0
-    if kind in read.MLA:
-        counts = ("n_routed_experts",)
+    is_deepseek = kind in read.MLA
+    counts = ("n_routed_experts",) if is_deepseek else ("num_local_experts", "num_experts")
+    num_dense = 0
+    if is_deepseek:
         num_dense = read.whole_number(config, "first_k_dense_replace", within=ranges.COUNT)
     return Moe(
         num_experts=read.whole_number(config, *counts, within=ranges.EXPERTS),
