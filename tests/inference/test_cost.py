@@ -269,7 +269,7 @@ def test_one_token_reads_the_weights_it_is_multiplied_with() -> None:
 )
 def test_activations_put_off_the_ridge_of_one_matmul(inputs: int, outputs: int, tokens: int) -> None:
     # with a KV width of its own, one matmul; the rule for activations is the LM head's
-    spec = dataclasses.replace(LLAMA_8B, hidden_size=inputs, vocab_size=outputs)
+    spec = dataclasses.replace(LLAMA_8B, hidden_size=inputs, vocab_size=outputs, total_params=10**11)
     ridge = 989 / 3.35
 
     def intensity(num_tokens: int) -> float:
