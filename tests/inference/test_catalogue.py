@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import yaml
 from inference import catalogue
 from inference.cost import kv_bytes, kv_bytes_per_token
 from inference.hardware import ridge_point
-from inference.spec import ModelSpec
+from inference.vector_params import vector_params
 
 Row = dict[str, Any]
 
@@ -25,80 +24,21 @@ def rows(name: str) -> list[Row]:
 MODEL_ROWS, HARDWARE_ROWS = rows("models"), rows("hardware")
 
 
-def norms(spec: ModelSpec, per_layer: int = 2) -> int:
-    """Parameters of the norms: some of the hidden size per layer, and the last one."""
-    return (per_layer * spec.num_layers + 1) * spec.hidden_size
-
-
-def qkv_width(spec: ModelSpec) -> int:
-    return (spec.num_query_heads + 2 * spec.num_kv_heads) * spec.head_dim
-
-
-def gpt2(spec: ModelSpec) -> int:
-    """Norms have a weight and a bias; every matrix but the LM head has a bias."""
-    biases = qkv_width(spec) + spec.hidden_size + spec.intermediate_size + spec.hidden_size
-    return 2 * norms(spec) + spec.num_layers * biases
-
-
-def qwen2(spec: ModelSpec) -> int:
-    """Query, key and value have biases."""
-    return norms(spec) + spec.num_layers * qkv_width(spec)
-
-
-def qwen3(spec: ModelSpec) -> int:
-    """Queries and keys are normed per head."""
-    return norms(spec) + spec.num_layers * 2 * spec.head_dim
-
-
-def gemma3(spec: ModelSpec) -> int:
-    """Norms before and after both blocks, and on queries and keys."""
-    return norms(spec, per_layer=4) + spec.num_layers * 2 * spec.head_dim
-
-
-def deepseek(spec: ModelSpec) -> int:
-    """The compressed query and latent are normed; V3 balances its experts with a bias each."""
-    assert spec.mla
-    assert spec.moe
-    balance = spec.moe.num_experts * (spec.num_layers - spec.num_dense_layers) if spec.mla.q_lora_rank else 0
-    return norms(spec) + spec.num_layers * ((spec.mla.q_lora_rank or 0) + spec.mla.kv_lora_rank) + balance
-
-
-def gpt_oss(spec: ModelSpec) -> int:
-    """Biases everywhere and one attention sink per head; all experts' biases are in memory."""
-    assert spec.moe
-    return gpt_oss_active(spec) + spec.num_layers * (
-        (spec.moe.num_experts - spec.moe.experts_per_token) * 3 * spec.hidden_size
-    )
-
-
-def gpt_oss_active(spec: ModelSpec) -> int:
-    assert spec.moe
-    attention = qkv_width(spec) + spec.hidden_size + spec.num_query_heads
-    experts = spec.moe.num_experts + spec.moe.experts_per_token * 3 * spec.hidden_size
-    return norms(spec) + spec.num_layers * (attention + experts)
-
-
-VECTORS: dict[str, Callable[[ModelSpec], int]] = {
-    **dict.fromkeys(("llama", "mistral", "mixtral", "phi3"), norms),
-    **{"gpt2": gpt2, "qwen2": qwen2, "qwen3": qwen3, "qwen3_moe": qwen3},
-    **{"gemma2": lambda spec: norms(spec, per_layer=4), "gemma3_text": gemma3},
-    **{"deepseek_v2": deepseek, "deepseek_v3": deepseek, "gpt_oss": gpt_oss},
-}
-
-
 @pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
 def test_shape_adds_up_to_the_published_parameters(row: Row) -> None:
     spec = catalogue.models()[row["id"]]
-    positions = spec.max_context * spec.hidden_size if row["architecture"] == "gpt2" else 0
-    vectors = VECTORS[row["architecture"]](spec)
-    assert spec.matrix_params + vectors + positions == row["total_params_published"]
+    assert spec.matrix_params + vector_params(spec, row["architecture"]) == row["total_params_published"]
 
 
 @pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
 def test_one_token_meets_the_active_parameters_of_the_row(row: Row) -> None:
     spec = catalogue.models()[row["id"]]
-    vectors = gpt_oss_active if row["architecture"] == "gpt_oss" else VECTORS[row["architecture"]]
-    assert spec.matmul_params + vectors(spec) == row["active_params_computed"]
+    vectors = vector_params(spec, row["architecture"])
+    if row["architecture"] == "gpt2":
+        vectors -= spec.max_context * spec.hidden_size  # the position table is a look-up
+    if row["architecture"] == "gpt_oss":  # three biases of the hidden size in each expert, of the active ones here
+        vectors -= spec.num_layers * (row["num_experts"] - row["experts_per_token"]) * 3 * spec.hidden_size
+    assert spec.matmul_params + vectors == row["active_params_computed"]
 
 
 @pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
@@ -144,6 +84,10 @@ def test_a_link_counted_in_both_directions_is_halved() -> None:
         ({"architecture": "rwkv"}, "smollm2-135m: the layers of model type 'rwkv' are not known"),
         ({"sliding_window_layers": 3}, "do not add up to 30"),
         ({"num_layers": 31, "full_attention_layers": 31}, "total_params is 134,515,008, below"),
+        ({"num_layers": 29, "full_attention_layers": 29}, "adds up to 130,974,912 parameters, published are 134,"),
+        ({"hidden_size": "576"}, "hidden_size must be a whole number .*, got '576'; write it without quotes"),
+        ({"vocab_size": 10**9}, "vocab_size must be from 1 to 10,000,000"),
+        ({"source": " "}, "source must be text"),
     ],
 )
 def test_a_bad_row_is_refused_with_its_file_id_and_key(change: Row, message: str, tmp_path: Path) -> None:
@@ -152,6 +96,44 @@ def test_a_bad_row_is_refused_with_its_file_id_and_key(change: Row, message: str
     path.write_text(yaml.safe_dump({"models": [{k: v for k, v in row.items() if v is not ...}]}), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         catalogue.load(path, "models", catalogue.build_model)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"memory_bandwidth_gb_s": 3.35},
+            "memory_bandwidth_gb_s must be from 10 to 100,000 GB/s, got 3.35; 1 TB/s",
+        ),
+        ({"memory_bandwidth_gb_s": None}, "memory_bandwidth_gb_s is null"),
+        ({"memory_bandwidth_gb_s": "3350"}, "memory_bandwidth_gb_s must be a number"),
+        ({"memory_gb": 80_000_000}, "memory_gb must be from 0.5 to 20,000 GB"),
+        ({"fp16_bf16_tensor_tflops": 989.4e12}, "fp16_bf16_tensor_tflops must be from"),
+        ({"fp8_tflops": float("nan")}, "fp8_tflops must be from"),
+        ({"int8_tops": -1}, "int8_tops must be from"),
+        ({"tdp_w": 0}, "tdp_w must be from 1 to 50,000 W, got 0"),
+        ({"interconnect_gb_s": 450e9}, "interconnect_gb_s must be from"),
+        ({"interconnect_convention": "both"}, "interconnect_convention 'both' is none of"),
+        ({"verified": "yes"}, "verified be true or false"),
+        ({"source": []}, "source must name at least one place"),
+        ({"source": [""]}, "source must be text, got ''"),
+    ],
+)
+def test_a_slip_in_a_hardware_row_is_refused_with_its_key(change: Row, message: str, tmp_path: Path) -> None:
+    row = next(row for row in HARDWARE_ROWS if row["id"] == "h100-sxm-80gb")
+    path = tmp_path / "odd.yaml"
+    path.write_text(yaml.safe_dump({"hardware": [row | change]}), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"odd.yaml: h100-sxm-80gb: .*{message}"):
+        catalogue.load(path, "hardware", catalogue.build_hardware)
+
+
+@pytest.mark.parametrize("row", HARDWARE_ROWS, ids=lambda row: row["id"])
+def test_a_machine_keeps_what_its_row_says_of_itself(row: Row) -> None:
+    machine = catalogue.hardware()[row["id"]]
+    assert machine.tdp_w == row["tdp_w"]
+    assert machine.is_verified == row["verified"]
+    assert machine.note == row["note"]
+    assert all(source in machine.source for source in row["source"])
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
@@ -164,6 +146,7 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 def test_the_arithmetic_layer_imports_none_of_the_heavy_packages() -> None:
     code = (
         "import sys, inference.catalogue, inference.cost, inference.roofline, inference.metrics; "
+        "import inference.pasted_config, inference.own_hardware, inference.peak_warnings; "
         "print(sorted({'torch', 'transformers', 'pandas', 'numpy', 'streamlit'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
