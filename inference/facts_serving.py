@@ -9,7 +9,7 @@ from inference.facts_cache import MODELS, spec_of
 from inference.facts_default import default_bf16
 from inference.facts_hardware import machine
 from inference.facts_speed import decode_s, prefill_s
-from inference.parallel import message_bytes, step_s
+from inference.more_gpus import step_s
 from inference.queueing import expected_wait_s
 from inference.recompute import token_forwards
 
@@ -67,8 +67,8 @@ def _parallel() -> Iterator[Fact]:
             what = f"{MODELS[model]} on {ways} H100, tensor parallel"
             yield Fact(f"tp_step_s_{model}_{ways}", partial(_split_s, model, ways), "seconds", f"a step: {what}")
             yield Fact(f"tp_gain_{model}_{ways}", partial(_split_gain, model, ways), "x", f"times as fast: {what}")
-    exchanged = "what one all-reduce of the 8B sums for one sequence"
-    yield Fact("tp_message_8b", lambda: message_bytes(spec_of("8b")), "binary", exchanged)
+    exchanged = "what one all-reduce of the 8B sums for one sequence: a hidden state in 16 bits"
+    yield Fact("tp_message_8b", lambda: 2 * spec_of("8b").hidden_size, "binary", exchanged)
     yield Fact("tp_exchanges_8b", lambda: 2 * spec_of("8b").num_layers, "int", "all-reduces per step of the 8B")
 
 

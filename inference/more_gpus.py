@@ -1,0 +1,106 @@
+"""The same number of accelerators used three ways: replicas, a pipeline, tensor parallelism. Estimated."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from inference.deployment import ACROSS_S, INSIDE_S, PER_NODE, Deployment, Workload
+from inference.efficiency import AT_BEST
+from inference.hardware import Hardware
+from inference.links import LINKS
+from inference.planner import Plan, plan
+from inference.spec import ModelSpec
+
+Way = Literal["replicas", "pipeline", "tensor parallel"]
+WAYS: tuple[Way, ...] = get_args(Way)
+COUNTS = (1, 2, 4, 8, 16)
+ACROSS_BANDWIDTH = LINKS[2].bandwidth
+"""Bytes/s between machines, expected: a port of 400 Gbit/s for every accelerator. Assumed."""
+_EMPTY = Workload(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is served on what, whatever the way."""
+
+    spec: ModelSpec
+    hardware: Hardware
+    workload: Workload = _EMPTY
+    """The default is one conversation with an empty cache."""
+    inside_s: float = INSIDE_S
+    """Of one small all-reduce, or of one hop of a pipeline, in a machine of PER_NODE accelerators."""
+    across_s: float = ACROSS_S
+    """The same between machines."""
+    is_at_best: bool = True
+    """At full peak and bandwidth, an exchange's bytes free. Else with the fitted shares of a serving engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One way of using so many accelerators, and what to expect of it."""
+
+    way: Way
+    count: int
+    plan: Plan
+
+    @property
+    def conversations(self) -> int | None:
+        """That fit in memory, in all replicas together."""
+        each = self.plan.memory.conversations
+        return None if each is None else each * self.plan.deployment.replicas
+
+    @property
+    def used_bytes(self) -> float:
+        """Weights and caches, in all accelerators together."""
+        memory = self.plan.memory
+        return (memory.weight_bytes + memory.cache_bytes) * self.plan.deployment.replicas
+
+    @property
+    def total_bytes(self) -> float | None:
+        """The memory of all accelerators together; None where the buyer chooses."""
+        each = self.plan.memory.total_bytes
+        return None if each is None else each * self.plan.deployment.replicas
+
+
+def use(case: Case, way: Way, count: int) -> Use:
+    """Predict one way. A split that cuts a head, and a pipeline with fewer layers than stages, are refused."""
+    machine = replace(case.hardware, interconnect_bandwidth=None) if case.is_at_best else case.hardware
+    deployment = Deployment(
+        weight_bits=case.spec.weight_bits,
+        kv_bits=case.spec.kv_bits,
+        replicas=count if way == "replicas" else 1,
+        pipeline_parallel=count if way == "pipeline" else 1,
+        tensor_parallel=count if way == "tensor parallel" else 1,
+        all_reduce_s=_latency_s(case, way, count),
+        link_bandwidth=None if case.is_at_best or count <= PER_NODE else ACROSS_BANDWIDTH,
+        efficiency=AT_BEST if case.is_at_best else None,
+    )
+    return Use(way, count, plan(case.spec, machine, case.workload, deployment))
+
+
+def side_by_side(case: Case) -> tuple[tuple[Use, ...], tuple[str, ...]]:
+    """Every way at every count; and for each way that cannot go on, why. What no way can serve is refused."""
+    use(case, "replicas", 1)
+    possible: list[Use] = []
+    refused: dict[Way, str] = {}
+    for way in WAYS:
+        for count in COUNTS:
+            try:
+                possible.append(use(case, way, count))
+            except ValueError as problem:
+                refused.setdefault(way, str(problem))
+    return tuple(possible), tuple(refused.values())
+
+
+def step_s(spec: ModelSpec, hardware: Hardware, count: int) -> float:
+    """Seconds at best of one decode step with an empty cache, split over `count` by tensor parallelism."""
+    return use(Case(spec, hardware), "tensor parallel", count).plan.itl_s
+
+
+def _latency_s(case: Case, way: Way, count: int) -> float:
+    """An all-reduce over several machines waits for their link; of a pipeline's hops only some cross it."""
+    if count <= PER_NODE:
+        return case.inside_s
+    if way != "pipeline":
+        return case.across_s
+    hops, across = count - 1, -(-count // PER_NODE) - 1
+    return (case.inside_s * (hops - across) + case.across_s * across) / hops
