@@ -55,12 +55,26 @@ class PassTime:
         return clock + self.exchange_s
 
     @property
+    def parts(self) -> dict[Regime, float]:
+        """The total by the limit that takes it; 0 for what hides behind a longer one. Exchanges are overhead."""
+        memory_s, compute_s, layers_s = self.memory_s, self.compute_s, self.layers_s
+        if not self.is_summed:
+            memory_s, compute_s = (0.0, compute_s) if compute_s > memory_s else (memory_s, 0.0)
+        if self.is_overlapped and self.work_s > layers_s:
+            layers_s = 0.0
+        elif self.is_overlapped:
+            memory_s = compute_s = 0.0
+        return {
+            "overhead-bound": layers_s + self.exchange_s,
+            "memory-bound": memory_s,
+            "compute-bound": compute_s,
+        }
+
+    @property
     def regime(self) -> Regime:
-        """The longest of the three; exchanges count as overhead."""
-        overhead_s = self.layers_s + self.exchange_s
-        if overhead_s >= max(self.memory_s, self.compute_s):
-            return "overhead-bound"
-        return "compute-bound" if self.compute_s > self.memory_s else "memory-bound"
+        """The limit with the longest part."""
+        parts = self.parts
+        return max(parts, key=lambda limit: parts[limit])
 
 
 def decode_pass(
@@ -76,13 +90,15 @@ def decode_pass(
 ) -> PassTime:
     """One step of `batch_size` sequences over `ways` tensor-parallel accelerators.
 
-    `num_query_tokens` above 1 is the verification of drafts: several positions per sequence in one pass.
+    `num_query_tokens` above 1 is the verification of drafts: several positions per sequence in one pass, and the
+    LM head on all of them.
     """
+    more_logits = 2.0 * spec.lm_head_params * (num_query_tokens - 1) * batch_size
     work = forward_work(spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)
     cache = (work.kv_read_bytes + work.kv_write_bytes) * cache_share(spec, ways)
     return PassTime(
         memory_s=(work.weight_bytes / ways + cache) / (rates.bandwidth_share * hardware.bandwidth),
-        compute_s=work.flops / (rates.flops_share * peak(spec, hardware, is_optional=True) * ways),
+        compute_s=(work.flops + more_logits) / (rates.flops_share * peak(spec, hardware, is_optional=True) * ways),
         layers_s=rates.layer_s * spec.num_layers,
         exchange_s=exchange.seconds(spec, num_query_tokens * batch_size, ways),
         is_summed=False,
@@ -116,6 +132,41 @@ def prefill_pass(
         is_summed=rates.is_summed,
         is_overlapped=rates.is_overlapped,
     )
+
+
+def mixed_pass(
+    spec: ModelSpec,
+    hardware: Hardware,
+    rates: Efficiency,
+    exchange: Exchange,
+    *,
+    num_tokens: int,
+    past: int,
+    context_len: int,
+    batch_size: int,
+    ways: int = 1,
+) -> PassTime:
+    """A chunk of a prompt after `past` tokens of it, and one token of each of `batch_size` other sequences.
+
+    The weights are read once for both; so are the layers walked through.
+    """
+    chunk = prefill_pass(spec, hardware, rates, exchange, num_tokens=num_tokens, past=past, ways=ways)
+    step = decode_pass(spec, hardware, rates, exchange, context_len=context_len, batch_size=batch_size, ways=ways)
+    twice = _weight_bytes(spec, num_tokens) + _weight_bytes(spec, batch_size)
+    spared = (twice - _weight_bytes(spec, num_tokens + batch_size)) / ways
+    return PassTime(
+        memory_s=chunk.memory_s + step.memory_s - spared / (rates.bandwidth_share * hardware.bandwidth),
+        compute_s=chunk.compute_s + step.compute_s,
+        layers_s=chunk.layers_s,
+        exchange_s=exchange.seconds(spec, num_tokens + batch_size, ways),
+        is_summed=rates.is_summed,
+        is_overlapped=rates.is_overlapped,
+    )
+
+
+def _weight_bytes(spec: ModelSpec, num_tokens: int) -> float:
+    """What a pass of that many tokens reads of the weights: all of them, of routed experts the share it touches."""
+    return forward_work(spec, num_query_tokens=1, context_len=1, batch_size=num_tokens).weight_bytes
 
 
 def cache_share(spec: ModelSpec, ways: int) -> float:

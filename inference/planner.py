@@ -77,6 +77,12 @@ class Plan:
         return self.workload.concurrency * self.workload.output_tokens / self.round_s
 
     @property
+    def prefill_tps(self) -> float:
+        """Prompt tokens per second of the whole deployment while it does nothing but prefill."""
+        busy = min(self.deployment.replicas, self.workload.concurrency)
+        return busy * self.workload.prompt_tokens / self._prompt_s
+
+    @property
     def prefill_share(self) -> float:
         """Of the accelerators' time. Above a half the work is prefill-heavy."""
         return self._per_replica * self._prompt_s / self.round_s
