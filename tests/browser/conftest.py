@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from pages.ui.class_secret import VARIABLE
 from tests.browser import chromium
 from tests.browser.lab_page import LabPage
 
 ROOT = Path(__file__).parents[2]
+TEACHER_SECRET = "correct horse battery"
 
 
 def _free_port() -> int:
@@ -31,10 +33,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app as `make run` starts it, on a free port, with the model ready and this machine's roofs measured."""
     port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-    database = {"DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3"}  # not that of whoever runs the tests
+    # not the database of whoever runs the tests
+    own = {"DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3", VARIABLE: TEACHER_SECRET}
     with log.open("w") as out:
         process = subprocess.Popen(
-            [*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out, env=os.environ | database
+            [*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out, env=os.environ | own
         )
     address = f"http://127.0.0.1:{port}"
     try:
