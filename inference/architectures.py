@@ -11,6 +11,10 @@ IS_MLP_GATED = {
     **dict.fromkeys(("deepseek_v2", "deepseek_v3"), True),
     **dict.fromkeys(("gpt2", "phi", "gpt_neox"), False),
 }
+_OF_GPT2 = {
+    **{"num_hidden_layers": "n_layer", "hidden_size": "n_embd", "num_attention_heads": "n_head"},
+    **{"max_position_embeddings": "n_positions", "intermediate_size": "n_inner"},
+}
 NO_GQA = ("gpt2", "gpt_neox")  # configs without a KV head count: one KV head per query head
 MLA = ("deepseek_v2", "deepseek_v3")
 EXPERT_WIDTH = {
@@ -50,12 +54,13 @@ def check_plain(config: object) -> None:
 
 def whole_number(config: object, *names: str, within: Range, default: int | None = None) -> int:
     """The first of these fields that is set."""
-    for name in names:
+    model_type = getattr(config, "model_type", "this")
+    spelled = [_OF_GPT2.get(name, name) if model_type == "gpt2" else name for name in names]
+    for name in spelled:
         if (value := getattr(config, name, None)) is not None:
             return within.whole(name, value)
     if default is None:
-        model_type = getattr(config, "model_type", "this")
-        raise ValueError(f"the {model_type} config has no whole number {' or '.join(names)}")
+        raise ValueError(f"the {model_type} config has no whole number {' or '.join(spelled)}; add the field")
     return default
 
 
@@ -68,15 +73,15 @@ def flag(config: object, name: str) -> bool:
 
 
 def num_layers(config: object) -> int:
-    return whole_number(config, "num_hidden_layers", "n_layer", within=ranges.LAYERS)
+    return whole_number(config, "num_hidden_layers", within=ranges.LAYERS)
 
 
 def hidden_size(config: object) -> int:
-    return whole_number(config, "hidden_size", "n_embd", within=ranges.WIDTH)
+    return whole_number(config, "hidden_size", within=ranges.WIDTH)
 
 
 def query_heads(config: object) -> int:
-    return whole_number(config, "num_attention_heads", "n_head", within=ranges.HEADS)
+    return whole_number(config, "num_attention_heads", within=ranges.HEADS)
 
 
 def kv_heads(config: object) -> int:

@@ -140,7 +140,17 @@ def suggested_weight_bits(text: str) -> float | None:
         return 8
     if method in ("gptq", "awq"):
         return _BITS.whole("quantization_config.bits", quantisation.get("bits"))
+    if method == "compressed-tensors":
+        return _compressed(quantisation)
     return _bitsandbytes(quantisation) if method == "bitsandbytes" else None
+
+
+def _compressed(quantisation: Fields) -> float | None:
+    """The one width of all groups of matrices; None where they differ."""
+    groups = _object("quantization_config.config_groups", quantisation.get("config_groups"))
+    weights = [_object("weights", _object(name, group).get("weights")) for name, group in groups.items()]
+    widths = {_BITS.whole("num_bits", each.get("num_bits")) for each in weights}
+    return widths.pop() if len(widths) == 1 else None
 
 
 def _bitsandbytes(quantisation: Mapping[str, object]) -> float | None:

@@ -169,13 +169,13 @@ class ModelSpec:
             num_layers=read.num_layers(config),
             hidden_size=hidden,
             intermediate_size=read.whole_number(
-                config, "intermediate_size", "n_inner", within=ranges.WIDTH, default=mlp_default
+                config, "intermediate_size", within=ranges.WIDTH, default=mlp_default
             ),
             num_query_heads=read.query_heads(config),
             num_kv_heads=read.kv_heads(config),
             head_dim=mla.qk_nope_head_dim + mla.qk_rope_head_dim if mla else read.head_dim(config),
             vocab_size=read.whole_number(config, "vocab_size", within=ranges.VOCABULARY),
-            max_context=read.whole_number(config, "max_position_embeddings", "n_positions", within=ranges.CONTEXT),
+            max_context=read.whole_number(config, "max_position_embeddings", within=ranges.CONTEXT),
             is_tied=read.flag(config, "tie_word_embeddings"),
             total_params=total_params,
             layer_windows=read.layer_windows(config),

@@ -10,6 +10,9 @@ from inference.spec import ModelSpec
 UNCOUNTED = 2**63 - 1
 """Stands for `total_params` in a spec whose parameters `counted` has yet to add up."""
 
+MOST_PARAMS = 10**14
+"""Far above any published model; the largest open ones have 10**12."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
@@ -63,7 +66,13 @@ FLAGS = sorted({name for vectors in VECTORS.values() for name in vectors.flags})
 
 def counted(spec: ModelSpec, model_type: str, flags: Mapping[str, object] | None = None) -> ModelSpec:
     """The spec with `total_params` added up: its matrices, and what `vector_params` counts."""
-    return replace(spec, total_params=spec.matrix_params + vector_params(spec, model_type, flags))
+    total = spec.matrix_params + vector_params(spec, model_type, flags)
+    if total > MOST_PARAMS:
+        raise ValueError(
+            f"{spec.name}: this shape has {total:.3g} parameters, no model has more than {MOST_PARAMS:.0e}; check "
+            "layers, widths and experts"
+        )
+    return replace(spec, total_params=total)
 
 
 def vector_params(spec: ModelSpec, model_type: str, flags: Mapping[str, object] | None = None) -> int:

@@ -239,6 +239,17 @@ def test_fields_that_do_not_fit_together_are_refused(config: dict[str, Any], mes
         pasted(config)
 
 
+def test_a_shape_of_more_parameters_than_any_model_is_refused() -> None:
+    wide = {"hidden_size": 10**6, "intermediate_size": 10**6, "num_hidden_layers": 1000, "head_dim": 64}
+    with pytest.raises(ValueError, match=r"this shape has 3e\+15 parameters, no model has more than 1e\+14"):
+        pasted(LLAMA | wide)
+
+
+def test_a_missing_field_of_gpt2_is_named_as_its_file_names_it() -> None:
+    with pytest.raises(ValueError, match="the gpt2 config has no whole number n_layer; add the field"):
+        pasted(fields("gpt2") | {"n_layer": None})
+
+
 def test_a_number_of_a_million_digits_is_refused_before_it_is_read() -> None:
     text = json.dumps(LLAMA).replace("576", "9" * 900_000)
     with pytest.raises(ValueError, match="hidden_size must be a whole number"):
@@ -271,6 +282,14 @@ def test_the_mean_width_of_gpt_oss_gives_the_bytes_of_its_checkpoint() -> None:
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4),
         ({"quant_method": "bitsandbytes", "load_in_4bit": False, "load_in_8bit": True}, 8),
         ({"quant_method": "bitsandbytes"}, None),
+        ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}, 4),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"a": {"weights": {"num_bits": 4}}, "b": {"weights": {"num_bits": 8}}},
+            },
+            None,
+        ),
         ({"quant_method": "not heard of"}, None),
         ({"quant_method": ["fp8"]}, None),
         ({}, None),
@@ -289,6 +308,11 @@ def test_the_file_suggests_its_width(quantisation: object, bits: float | None) -
         ("fp8", "quantization_config must be a JSON object"),
         ({"quant_method": "gptq", "bits": "4"}, "quantization_config.bits must be a whole number"),
         ({"quant_method": "awq", "bits": 0}, "quantization_config.bits must be from 1 to 16 bits, got 0"),
+        ({"quant_method": "compressed-tensors"}, "config_groups must be a JSON object"),
+        (
+            {"quant_method": "compressed-tensors", "config_groups": {"a": {"weights": [4]}}},
+            "weights must be a JSON",
+        ),
         ({"quant_method": "awq"}, "quantization_config.bits must be a whole number"),
         ({"quant_method": "bitsandbytes", "load_in_4bit": "yes"}, "load_in_4bit must be true or false"),
     ],
