@@ -99,28 +99,14 @@ def ordered(ranks: Iterable[Rank], order: Order) -> list[Rank]:
 
 
 def score(one: Rank, order: Order) -> float | None:
-    """What an order sorts by, larger is better: tokens per second, or 1 over seconds or money. None: not known."""
+    """What an order sorts by, larger is better: tokens per second, 1 over seconds, or output tokens per unit
+    of money. None: not known."""
     if one.plan is None:
         return None
     if order == "price":
-        return 1 / cost_per_million(one.plan, one.price_per_hour) if one.price_per_hour else None
+        per_accelerator = _SCORES["TPS per accelerator"](one.plan)
+        return per_accelerator * 3600 / one.price_per_hour if one.price_per_hour else None
     return _SCORES[order](one.plan)
-
-
-def cost_per_million(made: Plan, price_per_hour: float) -> float:
-    """Of output tokens, their prompts paid with them, at full load; in the currency of the price."""
-    if not price_per_hour >= 0:
-        raise ValueError(f"a price must be 0 or more per accelerator and hour, got {price_per_hour:g}")
-    return price_per_hour * made.deployment.num_accelerators / 3600 / made.tps_total * 1e6
-
-
-def energy_per_million(made: Plan) -> float | None:
-    """Joules per million output tokens if every accelerator drew its TDP: the most it can be. None without a TDP.
-
-    Of the accelerators alone: host, network and cooling are left out.
-    """
-    power_w = made.hardware.tdp_w
-    return None if power_w is None else power_w * made.deployment.num_accelerators / made.tps_total * 1e6
 
 
 def curve(

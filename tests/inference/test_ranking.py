@@ -15,9 +15,7 @@ from inference.planner import plan
 from inference.ranking import (
     ORDERS,
     Rank,
-    cost_per_million,
     curve,
-    energy_per_million,
     ordered,
     rank,
     score,
@@ -121,16 +119,11 @@ def test_a_machine_without_a_price_comes_last_by_price() -> None:
     assert score(found[0], "price") is None
 
 
-def test_cost_and_energy_of_a_million_tokens() -> None:
-    made = plan(SEVENTY_B, H100, CHAT, Deployment(tensor_parallel=4))
-    hours = 1e6 / made.tps_total / 3600
-    assert cost_per_million(made, 2.5) == pytest.approx(4 * 2.5 * hours)
-    assert energy_per_million(made) == pytest.approx(4 * 700 * hours * 3600)
-    assert energy_per_million(replace(made, hardware=replace(H100, tdp_w=None))) is None
-    with pytest.raises(ValueError, match="a price must be 0 or more per accelerator and hour, got -1"):
-        cost_per_million(made, -1)
-    with pytest.raises(ValueError, match="got nan"):
-        cost_per_million(made, float("nan"))
+def test_the_price_of_tokens_counts_every_accelerator_of_a_split() -> None:
+    (split,) = rank(SEVENTY_B, CHAT, Deployment(), [H100], {"h100-sxm-80gb": 2.5})
+    assert split.plan is not None
+    hours = 1e6 / split.plan.tps_total / 3600
+    assert score(split, "price") == pytest.approx(1e6 / (2 * 2.5 * hours))
 
 
 def test_the_last_conversation_that_fits_is_a_point_of_the_curve() -> None:
