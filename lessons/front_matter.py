@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from quizzes import Problem
+from quizzes.reading import SafeLoader
 
 _FENCE = "---"
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -63,7 +64,7 @@ def split(path: Path, text: str) -> tuple[Split | None, list[Problem]]:
 def _keys(path: Path, text: str) -> tuple[yaml.MappingNode | None, object, list[Problem]]:
     """The mapping with its places in the text, its values, and what is wrong with either."""
     try:
-        loader = yaml.SafeLoader(text)
+        loader = SafeLoader(text)
         root = loader.get_single_node()
         values = loader.construct_document(root) if root else None
     except yaml.YAMLError as error:

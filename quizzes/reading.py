@@ -15,6 +15,8 @@ from quizzes.questions import Question
 _QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
 _FACT_KEYS = ("fact",)
 Key = tuple[int | str, ...]
+SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where PyYAML comes with it, as its wheels do: the same nodes and lines, ten times as fast."""
 
 
 class ContentError(ValueError):
@@ -61,7 +63,7 @@ def read_quizzes(folder: Path) -> tuple[dict[str, list[Question]], list[Problem]
 def read_rows(path: Path, rows_of: str) -> Iterator[tuple[object, yaml.Node] | Problem]:
     """Each entry of a YAML list, with the node that knows its line; or what is wrong with the file."""
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        loader = SafeLoader(path.read_text(encoding="utf-8"))
         root = loader.get_single_node()
         rows = loader.construct_document(root) if root else None
     except yaml.YAMLError as error:
