@@ -49,11 +49,16 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
         attention_flops=attention,
         elementwise_s=elementwise_s,
     )
+    remember(engine, ceilings)
+    return ceilings
+
+
+def remember(engine: Engine, ceilings: Ceilings) -> None:
+    """Keep the roofs of this machine on disk, if it can be written."""
     try:
         write_whole(_path(engine), _CEILINGS.dump_json(ceilings))
     except OSError as error:
         log.warning("The measured roofs cannot be kept (%s); they are measured again at the next start", error)
-    return ceilings
 
 
 def remembered(engine: Engine) -> Ceilings | None:

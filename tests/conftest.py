@@ -37,6 +37,32 @@ def real() -> Engine:
     return Engine.load()
 
 
+@pytest.fixture(scope="session")
+def known_roofs(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ceilings]:
+    """A cache folder in which round roofs of this machine are remembered, so that nothing has to be measured."""
+    from inference.ceilings import remember  # noqa: PLC0415
+    from inference.engine import device_name  # noqa: PLC0415
+    from inference.roofline import Ceilings  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("known")
+    roofs = Ceilings(
+        device=device_name(tiny.device),
+        dtype="float32",
+        bandwidth=10e9,
+        flops=100e9,
+        overhead_s=0.0005,
+        measured_on="2026-11-30",
+        threads=2,
+        matmul_ladder=tuple((2**power, max(4 / 10e9, 2 * 2**power / 100e9)) for power in range(12)),
+        attention_flops=50e9,
+        elementwise_s=1e-9,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TWOPHASES_CACHE", str(folder))
+        remember(tiny, roofs)
+    return folder, roofs
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One measurement of this machine's roofs, with what it said and ran on the way."""

@@ -9,15 +9,17 @@ import pytest
 from inference.engine import Engine
 from inference.laboratory import Laboratory
 from inference.recipe import Recipe
-from tests.conftest import Measured
+from inference.roofline import Ceilings
 
 PATIENCE_S = 60
 
 
 @pytest.fixture
-def open_laboratory(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Laboratory]]:
+def open_laboratory(
+    known_roofs: tuple[Path, Ceilings], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Laboratory]]:
     """Laboratories on a machine whose roofs are known; they are closed after the test."""
-    monkeypatch.setenv("TWOPHASES_CACHE", str(measured.folder))
+    monkeypatch.setenv("TWOPHASES_CACHE", str(known_roofs[0]))
     opened: list[Laboratory] = []
 
     def make(model: str) -> Laboratory:
@@ -31,7 +33,7 @@ def open_laboratory(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def test_a_model_loads_in_the_background_and_answers(
-    measured: Measured, open_laboratory: Callable[[str], Laboratory]
+    known_roofs: tuple[Path, Ceilings], open_laboratory: Callable[[str], Laboratory]
 ) -> None:
     laboratory = open_laboratory("random:tiny")
     assert (laboratory.status.state, laboratory.runs, laboratory.engine) == ("loading", None, None)
@@ -43,7 +45,7 @@ def test_a_model_loads_in_the_background_and_answers(
     assert laboratory.runs is not None
     run = laboratory.runs.start("anna", Recipe("Hello")).result(PATIENCE_S)
     assert len(run.trace.steps) == 1
-    assert laboratory.ceilings == measured.ceilings
+    assert laboratory.ceilings == known_roofs[1]
     engine = laboratory.engine
     laboratory.start()
     assert laboratory.engine is engine

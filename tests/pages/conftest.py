@@ -9,8 +9,8 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from inference.roofline import Ceilings
 from pages.ui.state import laboratory
-from tests.conftest import Measured
 
 SHELL = str(Path(__file__).parents[2] / "pages/ui/shell.py")
 
@@ -34,9 +34,9 @@ def _own_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def roofs(measured: Measured, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder for all tests here that knows this machine's roofs; measured again, they stay here."""
-    return copytree(measured.folder, tmp_path_factory.mktemp("cache"), dirs_exist_ok=True)
+def roofs(known_roofs: tuple[Path, Ceilings], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder for all tests here that knows this machine's roofs; measured, they stay here."""
+    return copytree(known_roofs[0], tmp_path_factory.mktemp("cache"), dirs_exist_ok=True)
 
 
 @pytest.fixture
