@@ -1,0 +1,42 @@
+"""What a million tokens cost in money and in energy, tokens in and out apart. Estimated."""
+
+from dataclasses import dataclass
+
+from inference.planner import Plan
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PerMillion:
+    """Of a million tokens each. A prompt's time is booked to its tokens, the steps' to those they yield.
+
+    `output` holds every output token to account for its steps alone, the first one of each answer for none.
+    """
+
+    input: float
+    output: float
+    whole: float
+    """All of it, prompts too, over the output tokens: what a million tokens of answers cost."""
+
+
+def money(made: Plan, price: float) -> PerMillion:
+    """In the currency of `price`, per accelerator and hour, all of them paid for and never idle."""
+    return _booked(made, price / 3600)
+
+
+def energy_kwh(made: Plan) -> PerMillion | None:
+    """Kilowatt-hours at most: every accelerator at its full TDP, cooling and host left out; None without a TDP."""
+    return None if made.hardware.tdp_w is None else _booked(made, made.hardware.tdp_w / 3.6e6)
+
+
+def _booked(made: Plan, per_second: float) -> PerMillion:
+    """A rate per accelerator and second over the tokens served in one round."""
+    round_ = per_second * made.deployment.num_accelerators * made.round_s
+    tokens_in = made.workload.concurrency * made.workload.prompt_tokens
+    tokens_out = made.workload.concurrency * made.workload.output_tokens
+    return PerMillion(
+        input=MILLION * round_ * made.prefill_share / tokens_in,
+        output=MILLION * round_ * (1 - made.prefill_share) / tokens_out,
+        whole=MILLION * round_ / tokens_out,
+    )

@@ -1,0 +1,83 @@
+"""Where a plan lies outside the published measurements the planner was held against: said beside its numbers."""
+
+from collections.abc import Iterator
+
+from inference.efficiency import efficiency, family
+from inference.planner import Plan
+from inference.published import PublishedRun, published_runs
+
+_MUCH = 1.05  # a batch or a prompt this little above the largest published one is not worth a sentence
+
+
+def outside(made: Plan) -> tuple[str, ...]:
+    """One sentence for each way in which nothing published stands behind this plan; empty where all of it does."""
+    return tuple(_sentences(made))
+
+
+def _sentences(made: Plan) -> Iterator[str]:
+    engine, kind = made.deployment.engine, family(made.hardware.id)
+    rows = [run for run in published_runs() if run.engine == engine]
+    near = [run for run in rows if kind is not None and run.group == (engine, kind)]
+    where = f"{made.hardware.name} or its family" if kind else made.hardware.name
+    for phase, found in (("prefill", _prefills(near)), ("decode", _decodes(near))):
+        if not found:
+            yield (
+                f"No published {phase} of this engine class on {where}: the values are "
+                f"{'those of the engine in general' if rows else 'assumed'}."
+            )
+    if made.hardware.is_measured:
+        yield "The machine's roofs were measured, not taken from a datasheet; the shares were fitted to datasheets."
+    if made.efficiency != efficiency(engine, made.hardware) and not _is_best(made):
+        yield "The efficiency values are your own: the errors below are those of the fitted ones."
+    yield from _sizes(made, near or rows)
+    yield from _kinds(made, rows)
+
+
+def _sizes(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
+    """Batch, prompt and context beyond any of the rows."""
+    batch = max((run.batch_size for run in rows), default=0)
+    prompt = max((run.prompt_tokens for run in _prefills(rows)), default=0)
+    context = max((run.context_len for run in _decodes(rows)), default=0)
+    if batch and made.batch_size > batch * _MUCH:
+        yield f"{made.batch_size:,} conversations in a step; the rows it was checked on end at {batch:,}."
+    if prompt and made.workload.prompt_tokens > prompt * _MUCH:
+        yield f"{made.workload.prompt_tokens:,} prompt tokens; the rows it was checked on end at {prompt:,}."
+    length = made.workload.prompt_tokens + made.workload.output_tokens // 2
+    if context and length > context * _MUCH:
+        yield f"Steps at {length:,} tokens of context; the rows it was checked on end at {context:,}."
+
+
+def _kinds(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
+    """Splits and architectures that no row has."""
+    deployment, spec = made.deployment, made.spec
+    ways = {run.tensor_parallel for run in rows}
+    if deployment.tensor_parallel > max(ways, default=1):
+        yield (
+            f"Tensor parallelism of {deployment.tensor_parallel}: "
+            + (f"the rows of this engine end at {max(ways)}." if max(ways, default=1) > 1 else "no row has any.")
+        )
+    if deployment.pipeline_parallel > 1:
+        yield "Pipeline stages: no published row has them; the hops between stages are assumed."
+    if spec.moe and not any(run.spec.moe for run in rows):
+        yield "A mixture of experts: no row of this engine class has one."
+    elif spec.moe and made.batch_size > 1 and not any(run.spec.moe and run.batch_size > 1 for run in rows):
+        yield "A mixture of experts in a batch: its rows are of one sequence; how tokens share experts is assumed."
+    if spec.mla and not any(run.spec.mla for run in rows):
+        yield "Latent attention (MLA): no row of this engine class has it."
+    if any(spec.layer_windows) and not any(any(run.spec.layer_windows) for run in rows):
+        yield "Sliding windows: no row of this engine class has them."
+    bits = {run.spec.weight_bits for run in rows}
+    if bits and not min(bits) <= spec.weight_bits <= max(bits):
+        yield f"{spec.weight_bits:g}-bit weights; the rows of this engine are from {min(bits):g} to {max(bits):g}."
+
+
+def _prefills(rows: list[PublishedRun]) -> list[PublishedRun]:
+    return [run for run in rows if run.kind in ("prefill", "request")]
+
+
+def _decodes(rows: list[PublishedRun]) -> list[PublishedRun]:
+    return [run for run in rows if run.kind in ("decode", "request")]
+
+
+def _is_best(made: Plan) -> bool:
+    return made.efficiency.bandwidth_share == 1 and made.efficiency.layer_s == 0

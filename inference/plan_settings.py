@@ -1,0 +1,111 @@
+"""All that a plan is asked with: what the form of the planner holds, its link carries and its export lists."""
+
+from dataclasses import dataclass, replace
+
+from inference import catalogue
+from inference.deployment import Deployment, Workload, exchange_of
+from inference.efficiency import Efficiency, efficiency
+from inference.hardware import Hardware
+from inference.planner import Plan, plan
+from inference.ranges import Range
+from inference.spec import ModelSpec
+
+PRICE = Range(0, 10_000, "of your currency an hour")
+SHARE = Range(0.01, 1)
+LAYER_US = Range(0, 1_000_000, "microseconds")
+ALL_REDUCE_US = Range(0, 1_000_000, "microseconds")
+LINK_GB_S = Range(0.001, 100_000, "GB/s")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """One plan. The model and the machine are rows of the catalogue, or a learner's own."""
+
+    model: str = "llama-3.1-8b"
+    """Id of a catalogue model; of no account with `own_model`."""
+    hardware: str = "h100-sxm-80gb"
+    """Id of a catalogue machine; of no account with `own_hardware`."""
+    prompt_tokens: int = 2048
+    output_tokens: int = 500
+    concurrency: int = 1
+    weight_bits: float = 16
+    kv_bits: float = 16
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    replicas: int = 1
+    engine: str = "serving"
+    bandwidth_share: float | None = None
+    """None, here and below: what was fitted or assumed for this engine and hardware."""
+    flops_share: float | None = None
+    attention_share: float | None = None
+    layer_us: float | None = None
+    """c, microseconds per layer and pass."""
+    all_reduce_us: float | None = None
+    link_gb_s: float | None = None
+    """In one direction."""
+    price: float | None = None
+    """Per accelerator and hour, in any currency; None where it is not known."""
+    own_model: ModelSpec | None = None
+    own_hardware: Hardware | None = None
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.own_model or catalogue.models()[self.model]
+
+    @property
+    def machine(self) -> Hardware:
+        return self.own_hardware or catalogue.hardware()[self.hardware]
+
+
+def defaults(settings: PlanSettings) -> Efficiency:
+    """The values of this engine on this hardware before anybody changes them."""
+    return efficiency(settings.engine, settings.machine)
+
+
+def rates(settings: PlanSettings) -> Efficiency:
+    """Those in force. ValueError names the one that is out of range."""
+    fitted = defaults(settings)
+    layer_s = fitted.layer_s
+    if settings.layer_us is not None:
+        layer_s = LAYER_US.number("layer_us", settings.layer_us) / 1e6
+    return replace(
+        fitted,
+        bandwidth_share=_share("bandwidth_share", settings.bandwidth_share, fitted.bandwidth_share),
+        flops_share=_share("flops_share", settings.flops_share, fitted.flops_share),
+        attention_share=_share("attention_share", settings.attention_share, fitted.attention_share),
+        layer_s=layer_s,
+    )
+
+
+def _share(name: str, value: float | None, fitted: float) -> float:
+    return fitted if value is None else SHARE.number(name, value)
+
+
+def deployment(settings: PlanSettings) -> Deployment:
+    """How it is served, everything said: nothing is left to a default. ValueError names what is out of range."""
+    latency, link = settings.all_reduce_us, settings.link_gb_s
+    if latency is not None:
+        latency = ALL_REDUCE_US.number("all_reduce_us", latency) / 1e6
+    if link is not None:
+        link = LINK_GB_S.number("link_gb_s", link) * 1e9
+    plain = Deployment(
+        weight_bits=settings.weight_bits,
+        kv_bits=settings.kv_bits,
+        tensor_parallel=settings.tensor_parallel,
+        engine=settings.engine,
+        pipeline_parallel=settings.pipeline_parallel,
+        replicas=settings.replicas,
+        efficiency=rates(settings),
+        all_reduce_s=latency,
+        link_bandwidth=link,
+    )
+    exchange = exchange_of(settings.machine, plain)
+    return replace(plain, all_reduce_s=exchange.all_reduce_s, link_bandwidth=exchange.link_bandwidth)
+
+
+def make(settings: PlanSettings) -> Plan:
+    """The plan. Every `ValueError` names the value, the rule and the remedy."""
+    if settings.price is not None:
+        PRICE.number("price", settings.price)
+    work = Workload(settings.prompt_tokens, settings.output_tokens, settings.concurrency)
+    return plan(settings.spec, settings.machine, work, deployment(settings))
