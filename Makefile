@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 ADDRESS ?= 127.0.0.1
+PYTEST := $(BIN)/python -m pytest -q
+FAST := not real_model and not browser and not slow
+SIDE_BY_SIDE := $(BIN)/python -m tests.side_by_side
 
 .PHONY: run test check bench setup setup-dev weights browser format
 
@@ -13,13 +16,13 @@ run: setup
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: setup-dev weights browser check
-	$(BIN)/python -m pytest -q -m "real_model or browser or slow"
+	@$(SIDE_BY_SIDE) browser "$(PYTEST) -m browser" model "$(PYTEST) -m '(real_model or slow) and not browser'"
 
 check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not real_model and not browser and not slow"
+	@$(SIDE_BY_SIDE) types $(BIN)/mypy pages "$(PYTEST) -m '$(FAST)' tests/pages" \
+	  others "$(PYTEST) -m '$(FAST)' --ignore tests/pages"
 
 bench: setup-dev weights browser
 	$(BIN)/python -m benchmarks
