@@ -14,7 +14,7 @@ from quizzes import Problem, Question, open_quizzes
 
 WORDS_PER_MINUTE = 200
 EXPERIMENT_MINUTES, QUESTION_MINUTES = 1.0, 0.5
-TOLERANCE = 0.4
+TOLERANCE = 0.25
 FEWEST_EXPERIMENTS, FEWEST_QUESTIONS = 1, 3
 OPENINGS = ("predict", "choice")
 """Kinds of question a lesson may open with."""

@@ -23,7 +23,7 @@ class FrontMatter(BaseModel):
 
     title: Line
     summary: Line
-    minutes: Annotated[int, Field(strict=True, ge=5, le=10)]
+    minutes: Annotated[int, Field(strict=True, ge=5, le=15)]
     can: Annotated[tuple[Line, ...], Field(min_length=1)]
     quiz: Id
     terms: tuple[Id, ...]
