@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.ui import quiz, state
 from pages.ui.answers import ask
+from pages.ui.course import page_of
 from pages.ui.screen import sentence
 from quizzes.progress import ProgressError
 
@@ -30,7 +31,7 @@ if waiting:
     st.stop()
 
 try:
-    due = quiz.due()
+    due, predictions = quiz.due(), quiz.predictions()
 except ProgressError as error:
     st.text(sentence(error))
     st.button("Try again", key="review-again")
@@ -45,5 +46,9 @@ with st.container(horizontal=True, gap="small"):
     if missed:
         words = f"Ask again what was missed ({len(missed)})"
         st.button(words, key="review-missed", on_click=quiz.begin_review, args=(missed,))
-if not due and not missed:
+if predictions:
+    st.caption("A prediction is made again in its lesson, where its run is:")
+    for lesson in predictions:
+        st.page_link(page_of(lesson), label=f"{lesson.number}. {lesson.title}")
+if not due and not missed and not predictions:
     st.text("Answer some questions in the lessons or the quiz first; what you miss comes back here.")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from lessons import Lesson
 from pages.ui import saved, state
 from pages.ui.answers import Standing, ask, ask_anew, standing
 from pages.ui.course import course
@@ -70,6 +71,16 @@ def missed() -> list[str]:
 def due() -> list[str]:
     """Questions up for review now, most overdue first. ProgressError if that cannot be read."""
     return [name for name in saved.due() if name in _repeatable()]
+
+
+def predictions() -> list[Lesson]:
+    """Lessons with a prediction that was off or is due: made again there, where its run is.
+
+    ProgressError if what is due cannot be read.
+    """
+    ids = {*saved.due(), *(name for name in state.questions() if standing(state.questions()[name]) == "wrong")}
+    again = ids - set(_repeatable())
+    return [lesson for lesson in course().lessons if again & set(lesson.questions)]
 
 
 def _repeatable() -> dict[str, Question]:

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import saved
+from pages.ui.course import course
 from pages.ui.state import questions
 from quizzes import Question
 from quizzes.progress import Progress
@@ -165,3 +166,22 @@ def test_a_written_answer_counts_as_the_learner_says(app: AppTest) -> None:
     press(app, "I had the points")
     assert "Question 3 of 3. 1 right, 2 open." in said(app)
     assert saved.progress().answers(key_of(app))["more-gpus-for-decode"].is_correct is True
+
+
+def test_a_prediction_that_was_off_is_made_again_in_its_lesson(app: AppTest) -> None:
+    open_check(app, "review")
+    assert not links(app)
+    (lesson,) = [one for one in course().lessons if "newest-token" in one.questions]
+    saved.progress().answer(
+        key_of(app), "newest-token", "5", is_correct=False, idea="cache-length", submission="off"
+    )
+    again = AppTest.from_file(str(app._script_path), default_timeout=20)
+    again.query_params["key"] = key_of(app)
+    open_check(again, "review")
+    assert links(again) == [f"{lesson.number}. {lesson.title}"]
+    assert "Nothing is due now." in texts(again)
+    assert not [button for button in again.button if "missed" in button.label]
+
+
+def links(app: AppTest) -> list[str]:
+    return [str(one.proto.label) for one in app.get("page_link")]
