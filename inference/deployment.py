@@ -29,6 +29,11 @@ class Workload:
         _check("output_tokens", self.output_tokens, MOST_TOKENS)
         _check("concurrency", self.concurrency, MOST_CONVERSATIONS)
 
+    @property
+    def middle_context(self) -> int:
+        """Tokens in a cache halfway through the answer, where a mean step stands."""
+        return max(1, self.prompt_tokens + self.output_tokens // 2)
+
 
 @dataclass(frozen=True, slots=True)
 class Deployment:

@@ -46,19 +46,19 @@ class Plan:
     @property
     def ttft_s(self) -> float:
         """Prefill, after half of the step that is under way when others are served. No queue of other prompts."""
-        wait = self.itl_s / 2 if self._per_replica > 1 else 0.0
+        wait = self.itl_s / 2 if self.per_replica > 1 else 0.0
         return wait + self.prefill_s
 
     @property
     def burst_ttft_s(self) -> float:
         """TTFT of the last one when all conversations of a replica start at once, their prompts one by one."""
-        return self.prefill_s + (self._per_replica - 1) * self._prompt_s
+        return self.prefill_s + (self.per_replica - 1) * self.prompt_s
 
     @property
     def tpot_s(self) -> float:
         """Mean gap between tokens: a step, and the prompts of the others that come in between."""
         steps = self.workload.output_tokens - 1
-        others = (self._per_replica - 1) * self._prompt_s
+        others = (self.per_replica - 1) * self.prompt_s
         return self.itl_s + (others / steps if steps else 0.0)
 
     @property
@@ -80,17 +80,17 @@ class Plan:
     def prefill_tps(self) -> float:
         """Prompt tokens per second of the whole deployment while it does nothing but prefill."""
         busy = min(self.deployment.replicas, self.workload.concurrency)
-        return busy * self.workload.prompt_tokens / self._prompt_s
+        return busy * self.workload.prompt_tokens / self.prompt_s
 
     @property
     def prefill_share(self) -> float:
         """Of the accelerators' time. Above a half the work is prefill-heavy."""
-        return self._per_replica * self._prompt_s / self.round_s
+        return self.per_replica * self.prompt_s / self.round_s
 
     @property
     def round_s(self) -> float:
         """Time in which a replica serves every one of its conversations once: all prompts, then all steps."""
-        return self._per_replica * self._prompt_s + (self.workload.output_tokens - 1) * self.itl_s
+        return self.per_replica * self.prompt_s + (self.workload.output_tokens - 1) * self.itl_s
 
     @property
     def regimes(self) -> dict[Phase, Regime]:
@@ -98,13 +98,14 @@ class Plan:
         return {"prefill": self.prefill.regime, "decode": self.decode.regime}
 
     @property
-    def _per_replica(self) -> int:
+    def per_replica(self) -> int:
+        """Conversations of the busiest replica."""
         return share_out(self.workload.concurrency, self.deployment.replicas)
 
     @property
-    def _prompt_s(self) -> float:
+    def prompt_s(self) -> float:
         """What one prompt takes from the others: stages of a pipeline work on different prompts."""
-        return self.prefill_s / min(self.deployment.pipeline_parallel, self._per_replica)
+        return self.prefill_s / min(self.deployment.pipeline_parallel, self.per_replica)
 
 
 def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment = _PLAIN) -> Plan:
@@ -125,7 +126,7 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
     exchange = exchange_of(hardware, deployment)
     per_replica = share_out(workload.concurrency, deployment.replicas)
     batch_size = share_out(per_replica, stages)
-    middle = max(1, workload.prompt_tokens + workload.output_tokens // 2)
+    middle = workload.middle_context
     return Plan(
         spec=spec,
         hardware=hardware,

@@ -1,0 +1,104 @@
+"""One optimisation of a plan: what it changes, on which condition, at what price. Estimated."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from inference.deployment import exchange_of
+from inference.efficiency import Efficiency
+from inference.hardware import Hardware
+from inference.links import LINKS, Link
+from inference.pass_time import Exchange
+from inference.planner import Plan
+from inference.spec import ModelSpec
+
+Unit = Literal["s", "tokens/s", "FLOP", "tokens per pass", "conversations"]
+_LESS_IS_BETTER: tuple[Unit, ...] = ("s", "FLOP")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One number of a plan without the optimisation and with it."""
+
+    name: str
+    before: float
+    after: float
+    unit: Unit
+
+    @property
+    def gain(self) -> float:
+        """Times as good: above 1 it gains, below 1 it loses."""
+        if self.before == self.after:
+            return 1.0
+        good, bad = (self.before, self.after) if self.unit in _LESS_IS_BETTER else (self.after, self.before)
+        return good / bad if bad else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One optimisation. Without changes it does nothing here, and `condition` says why."""
+
+    name: str
+    lab_path: str
+    """The lab that measures it, as its address ends."""
+    condition: str
+    """What was assumed, and where it holds."""
+    changes: tuple[Change, ...]
+    price: str
+
+    def change(self, name: str) -> Change:
+        for one in self.changes:
+            if one.name == name:
+                return one
+        raise ValueError(f"{self.name} has no {name!r}; it changes {', '.join(one.name for one in self.changes)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What no datasheet knows. Every default can be changed."""
+
+    acceptance: float = 0.8
+    """a: chance that a drafted token is accepted, whatever came before it."""
+    num_drafted: int = 4
+    """g: tokens drafted per pass."""
+    draft_cost: float = 0.05
+    """Time to draft one token over that of a decode step."""
+    chunk_tokens: int = 512
+    """Of a prompt per mixed pass."""
+    num_prompts: int = 4
+    """Prompts that wait at the same time."""
+    shared_share: float = 0.5
+    """Of the prompt that is the same in all conversations and already cached."""
+    block_tokens: int = 16
+    """Only full blocks of a prefix are found again."""
+    link: Link = LINKS[2]
+    """Between the machine that prefills and the one that decodes."""
+    mask_s: float = 50e-6
+    """Seconds to build the mask of one sequence on the host, in no other work's shadow."""
+
+    def __post_init__(self) -> None:
+        for name in ("acceptance", "draft_cost", "shared_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, got {getattr(self, name):g}")
+        if not 0 <= self.mask_s <= 1:
+            raise ValueError(f"mask_s must be from 0 to 1 second, got {self.mask_s:g}")
+        for name, most in (
+            ("num_drafted", 64),
+            ("chunk_tokens", 10**6),
+            ("num_prompts", 4096),
+            ("block_tokens", 4096),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")
+
+
+def given(made: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
+    """What every pass of this plan is computed with."""
+    return made.spec, made.hardware, made.efficiency, exchange_of(made.hardware, made.deployment)
+
+
+def total_tps(made: Plan, *, gap_s: float) -> float:
+    """`Plan.tps_total` if the steps brought a token to everybody every `gap_s` seconds."""
+    work = made.workload
+    round_s = made.per_replica * made.prompt_s + (work.output_tokens - 1) * gap_s
+    return work.concurrency * work.output_tokens / round_s

@@ -1,0 +1,122 @@
+"""Optimisations that change which work shares a pass, and where it runs: batching, chunks, disaggregation."""
+
+from inference.links import transfer_s
+from inference.option import Assumptions, Change, Option, given
+from inference.pass_time import mixed_pass, prefill_pass
+from inference.planner import Plan
+from inference.units import percent, scaled, seconds
+
+_MOST_CHUNKS = 32  # of a prompt that are computed; of a longer one, evenly spread ones stand for the others
+
+
+def continuous_batching(made: Plan, assumed: Assumptions) -> Option:
+    """Against static batches, whose answers are evenly spread from nothing to about twice the mean.
+
+    A static batch of B waits for its longest answer, 2 N B / (B + 1) tokens where N is the mean: of its slots
+    (B + 1) / 2B are useful. Who comes while a batch is under way waits for half of it, and then for the prompts.
+    """
+    name, size = "Continuous batching", made.per_replica
+    if size == 1:
+        return _nothing(name, "batching", "One conversation at a time has nobody to share a batch with.")
+    mean, useful = made.workload.output_tokens, (size + 1) / (2 * size)
+    static_s = size * made.prompt_s + (mean / useful - 1) * made.itl_s
+    waited_s = static_s / 2 + (size + 1) / 2 * made.prompt_s
+    return Option(
+        name,
+        "batching",
+        f"The plan has it already. Before: static batches of {size:,}, answers evenly spread around {mean:,} "
+        f"tokens, which leaves {percent(useful)} of the slots useful.",
+        (
+            Change("TTFT", waited_s, made.ttft_s, "s"),
+            Change("TPS, all", made.workload.concurrency * mean / static_s, made.tps_total, "tokens/s"),
+        ),
+        "A prompt that joins makes the others wait for its prefill.",
+    )
+
+
+def chunked_prefill(made: Plan, assumed: Assumptions) -> Option:
+    """The prompt in chunks that share passes with the others' decode steps, against one pass of its own."""
+    name = "Chunked prefill"
+    if made.per_replica == 1:
+        return _nothing(name, "batching", "One conversation at a time has no streams that a prompt could stop.")
+    prompt, chunk = made.workload.prompt_tokens, min(assumed.chunk_tokens, made.workload.prompt_tokens)
+    starts = range(0, prompt, chunk)
+    computed = starts[:: -(-len(starts) // _MOST_CHUNKS)]
+    passes_s = [
+        made.hop_s
+        + mixed_pass(
+            *given(made),
+            num_tokens=min(chunk, prompt - past),
+            past=past,
+            context_len=made.workload.middle_context,
+            batch_size=made.batch_size,
+            ways=made.deployment.tensor_parallel,
+        ).total_s
+        for past in computed
+    ]
+    prefill_s = sum(passes_s) / len(passes_s) * len(starts)
+    return Option(
+        name,
+        "batching",
+        f"Prompts of {prompt:,} tokens among {made.batch_size} streams, {chunk:,} of them per pass: {len(starts)} "
+        "passes.",
+        (
+            Change("Worst gap", made.itl_s + made.prefill_s, max(passes_s), "s"),
+            Change("TTFT", made.ttft_s, made.ttft_s - made.prefill_s + prefill_s, "s"),
+        ),
+        "Every chunk reads the weights and the cache so far again: the prompt's own first token comes later.",
+    )
+
+
+def prefill_batching(made: Plan, assumed: Assumptions) -> Option:
+    """Prompts that wait at the same time in one pass, against one after another."""
+    count, work = assumed.num_prompts, made.workload
+    together_s = made.hop_s + (
+        prefill_pass(
+            *given(made), num_tokens=work.prompt_tokens, batch_size=count, ways=made.deployment.tensor_parallel
+        ).total_s
+    )
+    tokens = count * work.prompt_tokens
+    return Option(
+        "Prefill batching",
+        "batching",
+        f"{count} prompts of {work.prompt_tokens:,} tokens wait at the same time.",
+        (
+            Change("Prompt tokens/s", tokens / (count * made.prefill_s), tokens / together_s, "tokens/s"),
+            Change("Mean TTFT of the prompts", (count + 1) / 2 * made.prefill_s, together_s, "s"),
+        ),
+        "Everybody waits for everybody. It gains where a prompt is too short to keep the arithmetic busy.",
+    )
+
+
+def disaggregation(made: Plan, assumed: Assumptions) -> Option:
+    """One deployment that only prefills and one that only decodes, against two that do both.
+
+    A pair is as fast as its slower half; two that share both kinds of work never rest.
+    """
+    name, work = "Disaggregation", made.workload
+    if made.per_replica == 1:
+        return _nothing(name, "disaggregation", "One conversation at a time is not disturbed by others' prompts.")
+    moved_s = transfer_s(made.spec, work.prompt_tokens, assumed.link)
+    per_request_s = made.round_s / made.per_replica
+    decode_s = (work.output_tokens - 1) * made.itl_s / made.per_replica
+    pace = per_request_s / (2 * max(made.prompt_s, decode_s))
+    tps = made.tps_total / made.deployment.num_accelerators
+    return Option(
+        name,
+        "disaggregation",
+        f"One half prefills, the other decodes; the cache moves over {assumed.link.name}, "
+        f"{scaled(assumed.link.bandwidth, 'B/s')}, in {seconds(moved_s)}.",
+        (
+            Change("Worst gap", made.itl_s + made.prefill_s, made.itl_s, "s"),
+            Change("Mean gap", made.tpot_s, made.itl_s, "s"),
+            Change("TTFT", made.ttft_s, made.prefill_s + moved_s, "s"),
+            Change("TPS per accelerator", tps, tps * pace, "tokens/s"),
+        ),
+        "No throughput gained: of a pair, the half with less to do rests, and the best ratio of the two only loses "
+        "nothing. It buys that no prompt stops a stream, and pays in network.",
+    )
+
+
+def _nothing(name: str, lab_path: str, why: str) -> Option:
+    return Option(name, lab_path, why, (), "")
