@@ -24,6 +24,7 @@ from pages.ui.experiments.kv_formulas import KvFormulasSettings, kv_formulas
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.load import LoadSettings, load
 from pages.ui.experiments.modules import ModuleSettings, module_times
+from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.operators import OperatorSettings, operator_table
 from pages.ui.experiments.order import OrderSettings, order
 from pages.ui.experiments.passes import PassesSettings, passes
@@ -72,6 +73,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "link": Placeable(link, LinkSettings),
     "load": Placeable(load, LoadSettings),
     "module-times": Placeable(module_times, ModuleSettings),
+    "more-gpus": Placeable(more_gpus, MoreGpusSettings),
     "operator-table": Placeable(operator_table, OperatorSettings),
     "order": Placeable(order, OrderSettings),
     "paged-blocks": Placeable(paged_blocks, BlocksSettings),

@@ -1,0 +1,111 @@
+"""Time per token over the number of accelerators, three ways to use them; all estimated, so all dashed."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.deployment import PER_NODE
+from inference.more_gpus import COUNTS, WAYS, Use, Way
+from pages.charts.palette import CARD, ESTIMATE, INK, figure, label
+from pages.charts.units import seconds, significant
+
+HEIGHT = 330
+_STYLES: Mapping[Way, tuple[str, str, float]] = {
+    "replicas": ("square", ESTIMATE, 1.5),
+    "pipeline": ("diamond", ESTIMATE, 1.5),
+    "tensor parallel": ("circle", INK, 2.5),
+}
+_APART = 0.075
+"""Least distance of two names at the ends of their lines, of the height of the plot."""
+
+
+def more_gpus(uses: Sequence[Use]) -> go.Figure:
+    """A line per way. A mark is hollow where weights and caches do not fit, and so is the run it stands for."""
+    chart = figure(height=HEIGHT, x="accelerators", y="ms per token, estimated")
+    highest = max(one.plan.itl_s for one in uses) * 1e3 * 1.12
+    for way in WAYS:
+        _line(chart, [one for one in uses if one.way == way])
+    _names(chart, uses, highest)
+    _second_machine(chart)
+    chart.update_layout(margin={"r": 118})
+    chart.update_xaxes(
+        type="log",
+        range=[math.log10(0.9), math.log10(max(COUNTS) * 1.12)],
+        tickvals=list(COUNTS),
+        ticktext=[str(count) for count in COUNTS],
+        showgrid=False,
+    )
+    return chart.update_yaxes(range=[0, highest])
+
+
+def _line(chart: go.Figure, uses: Sequence[Use]) -> None:
+    symbol, colour, width = _STYLES[uses[0].way]
+    chart.add_scatter(
+        x=np.array([one.count for one in uses]),
+        y=np.array([one.plan.itl_s * 1e3 for one in uses]),
+        mode="lines+markers",
+        line={"color": colour, "width": width, "dash": "dash"},
+        marker={
+            "symbol": symbol,
+            "size": 9,
+            "color": [colour if one.plan.memory.fits else CARD for one in uses],
+            "line": {"color": colour, "width": 1.5},
+        },
+        name=uses[0].way,
+        hovertext=[_hover(one, uses[0]) for one in uses],
+        hoverinfo="text",
+    )
+
+
+def _hover(one: Use, alone: Use) -> str:
+    told = [
+        f"{one.way}, {one.count}: {seconds(one.plan.itl_s)} per token, estimated",
+        f"{significant(alone.plan.itl_s / one.plan.itl_s)} times as fast as one",
+    ]
+    if exchange_s := one.plan.decode.exchange_s + one.plan.hop_s:
+        told.append(f"of it {seconds(exchange_s)} waiting for each other")
+    if not one.plan.memory.fits:
+        told.append("does not fit: if it did")
+    return "<br>".join(told)
+
+
+def _names(chart: go.Figure, uses: Sequence[Use], highest: float) -> None:
+    """Each name at the right end of its line, moved apart where the ends meet."""
+    ends = sorted(
+        ((max((one for one in uses if one.way == way), key=lambda one: one.count)) for way in WAYS),
+        key=lambda one: one.plan.itl_s,
+    )
+    lowest = 0.03
+    for one in ends:
+        place = max(one.plan.itl_s * 1e3 / highest, lowest)
+        lowest = place + _APART
+        label(
+            chart,
+            math.log10(one.count),
+            place,
+            one.way,
+            colour=_STYLES[one.way][1],
+            yref="paper",
+            xanchor="left",
+            yanchor="middle",
+            xshift=9,
+        )
+
+
+def _second_machine(chart: go.Figure) -> None:
+    """Where the accelerators no longer stand in one machine."""
+    border = PER_NODE * math.sqrt(2)
+    chart.add_vline(x=border, line={"color": ESTIMATE, "width": 1, "dash": "dot"})
+    label(
+        chart,
+        math.log10(border),
+        0,
+        "one machine ",
+        colour=ESTIMATE,
+        size=12,
+        yref="paper",
+        xanchor="right",
+        yanchor="bottom",
+    )
