@@ -22,8 +22,8 @@ def speculation(made: Plan, assumed: Assumptions) -> Option:
     return Option(
         "Speculative decoding",
         "speculative-decoding",
-        f"{assumed.num_drafted} tokens drafted a pass, {percent(assumed.acceptance)} of them accepted, each drafted in "
-        f"{percent(assumed.draft_cost)} of a step of {made.batch_size} sequences; {turn}.",
+        f"{assumed.num_drafted} tokens drafted a pass, {percent(assumed.acceptance)} accepted, each drafted in "
+        f"{percent(assumed.draft_cost)} of a step of {made.batch_size:,} sequences; {turn}.",
         (
             Change("Tokens per pass", 1.0, expected, "tokens per pass"),
             Change("Mean gap without prompts", made.itl_s, gap_s, "s"),
