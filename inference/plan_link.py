@@ -9,7 +9,7 @@ from inference.efficiency import ENGINES
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.hardware import Hardware
 from inference.own_hardware import own_hardware
-from inference.plan_settings import ALL_REDUCE_US, LAYER_US, LINK_GB_S, PRICE, SHARE, PlanSettings
+from inference.plan_settings import ALL_REDUCE_US, LAYER_US, LINK_GB_S, PRICE, SHARE, PlanSettings, in_full
 from inference.ranges import Range, shown
 from inference.shape_link import shape_from_query, shape_query
 
@@ -53,8 +53,9 @@ def to_query(settings: PlanSettings) -> str:
     pairs += [("hardware", OWN if settings.own_hardware else settings.hardware)]
     pairs += _machine_query(settings) if settings.own_hardware else []
     pairs += [("engine", settings.engine)]
+    explicit = in_full(settings)
     for name, (attribute, _) in {**WHOLE, **NUMBERS}.items():
-        if (value := getattr(settings, attribute)) is not None:
+        if (value := getattr(explicit, attribute)) is not None:
             pairs.append((name, spelled(value)))
     return urlencode(pairs)
 

@@ -65,15 +65,12 @@ def defaults(settings: PlanSettings) -> Efficiency:
 def rates(settings: PlanSettings) -> Efficiency:
     """Those in force. ValueError names the one that is out of range."""
     fitted = defaults(settings)
-    layer_s = fitted.layer_s
-    if settings.layer_us is not None:
-        layer_s = LAYER_US.number("layer_us", settings.layer_us) / 1e6
     return replace(
         fitted,
         bandwidth_share=_share("bandwidth_share", settings.bandwidth_share, fitted.bandwidth_share),
         flops_share=_share("flops_share", settings.flops_share, fitted.flops_share),
         attention_share=_share("attention_share", settings.attention_share, fitted.attention_share),
-        layer_s=layer_s,
+        layer_s=_scaled("layer_us", settings.layer_us, LAYER_US, 1e-6, fitted.layer_s),
     )
 
 
@@ -83,11 +80,6 @@ def _share(name: str, value: float | None, fitted: float) -> float:
 
 def deployment(settings: PlanSettings) -> Deployment:
     """How it is served, everything said: nothing is left to a default. ValueError names what is out of range."""
-    latency, link = settings.all_reduce_us, settings.link_gb_s
-    if latency is not None:
-        latency = ALL_REDUCE_US.number("all_reduce_us", latency) / 1e6
-    if link is not None:
-        link = LINK_GB_S.number("link_gb_s", link) * 1e9
     plain = Deployment(
         weight_bits=settings.weight_bits,
         kv_bits=settings.kv_bits,
@@ -96,11 +88,37 @@ def deployment(settings: PlanSettings) -> Deployment:
         pipeline_parallel=settings.pipeline_parallel,
         replicas=settings.replicas,
         efficiency=rates(settings),
-        all_reduce_s=latency,
-        link_bandwidth=link,
     )
-    exchange = exchange_of(settings.machine, plain)
-    return replace(plain, all_reduce_s=exchange.all_reduce_s, link_bandwidth=exchange.link_bandwidth)
+    usual = exchange_of(settings.machine, plain)
+    return replace(
+        plain,
+        all_reduce_s=_scaled("all_reduce_us", settings.all_reduce_us, ALL_REDUCE_US, 1e-6, usual.all_reduce_s),
+        link_bandwidth=usual.link_bandwidth
+        if settings.link_gb_s is None
+        else _scaled("link_gb_s", settings.link_gb_s, LINK_GB_S, 1e9, usual.link_bandwidth or 0.0),
+    )
+
+
+def in_full(settings: PlanSettings) -> PlanSettings:
+    """The same with every default written out, in the units of the form and the link."""
+    used, served = rates(settings), deployment(settings)
+    latency, link = served.all_reduce_s, served.link_bandwidth
+    return replace(
+        settings,
+        bandwidth_share=used.bandwidth_share,
+        flops_share=used.flops_share,
+        attention_share=used.attention_share,
+        layer_us=used.layer_s / 1e-6,
+        all_reduce_us=None if latency is None else latency / 1e-6,
+        link_gb_s=None if link is None else link / 1e9,
+    )
+
+
+def _scaled(name: str, value: float | None, within: Range, unit: float, default: float) -> float:
+    """A typed number in seconds or bytes/s; the default, to its last bit, where it is what was typed."""
+    if value is None or value == default / unit:
+        return default
+    return within.number(name, value) * unit
 
 
 def make(settings: PlanSettings) -> Plan:

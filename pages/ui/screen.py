@@ -6,6 +6,7 @@ from typing import Any
 
 from inference.recipe import Recipe
 from inference.replay import Replay
+from inference.spec import ModelSpec
 from inference.trace import Trace
 from quizzes import Answer
 
@@ -43,6 +44,12 @@ class Tab:
     stamp: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     """Why a measurement was refused, by its name; gone when it is asked for again."""
+    query: dict[str, str] = field(default_factory=dict)
+    """The address's parameters, until the page they are for has read them. Untrusted."""
+    plan_spec: ModelSpec | None = None
+    """The model that a link to the planner brought in numbers."""
+    plan_problems: tuple[str, ...] = ()
+    """What such a link asked for in vain."""
     drawn: dict[str, tuple[object, Any]] = field(default_factory=dict)
     """What each chart was last given, with the version it was made for."""
 

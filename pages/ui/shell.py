@@ -31,6 +31,9 @@ page = st.navigation(
             st.Page("../lab/prefix_caching.py", title="Prefix caching", url_path="prefix-caching"),
             st.Page("../lab/disaggregation.py", title="Disaggregation", url_path="disaggregation"),
         ],
+        "Plan": [
+            st.Page("../plan/planner.py", title="Planner", url_path="planner"),
+        ],
         "Check": [
             st.Page("../check/quiz.py", title="Quiz", url_path="quiz"),
             st.Page("../check/review.py", title="Review", url_path="review"),

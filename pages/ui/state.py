@@ -101,6 +101,7 @@ def restore() -> None:
     tab().key = str(st.query_params.get("key", ""))
     tab().class_code = str(st.query_params.get("class", ""))
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
+    tab().query = dict(st.query_params)
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
     st.query_params.clear()  # a reload finds the run, it does not start the link over
@@ -161,6 +162,17 @@ def widget_value(key: str) -> object:
 def set_widget(key: str, value: object) -> None:
     """In a callback, before the widget is drawn again."""
     st.session_state[key] = value
+
+
+def widget_default(key: str, value: object) -> None:
+    """What a widget without a value of its own begins with."""
+    st.session_state.setdefault(key, value)
+
+
+def take_query() -> dict[str, str]:
+    """The address's parameters as the tab was opened, once."""
+    query, tab().query = tab().query, {}
+    return query
 
 
 def told(key: str, event: str) -> Mapping[str, Any]:

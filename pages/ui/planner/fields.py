@@ -1,0 +1,132 @@
+"""The widgets of the planner's form by key: the values that spell given settings, and what they are called."""
+
+from dataclasses import replace
+
+from inference.deployment import PER_NODE
+from inference.own_hardware import own_model
+from inference.plan_settings import PlanSettings, in_full
+from inference.spec import ModelSpec
+from inference.workloads import PRESETS
+
+RUNNING, NUMBERS, PASTED, LINKED = "running", "numbers", "pasted", "linked"
+"""Models that are no row of the catalogue: the server's own, one typed, one pasted, and one a link brought."""
+HERE, OWN = "here", "own"
+"""Machines that are no row: the server itself, and one typed."""
+UNNAMED = ""
+"""The preset when the lengths are the learner's own."""
+ENGINES = {
+    "serving": "Serving engine (vLLM, SGLang, TensorRT-LLM)",
+    "eager": "Eager stack (transformers)",
+    "compiled": "Compiled graphs (gpt-fast)",
+    "llama.cpp": "Own machine (llama.cpp, MLX)",
+    "megakernel": "One kernel per step (megakernel)",
+}
+WHOLE = (
+    *("prompt_tokens", "output_tokens", "concurrency"),
+    *("tensor_parallel", "pipeline_parallel", "replicas"),
+)
+BITS = ("weight_bits", "kv_bits")
+RATES = ("bandwidth_share", "layer_us", "flops_share", "attention_share")
+LINK = ("all_reduce_us", "link_gb_s")
+SHAPE = (
+    *("num_layers", "hidden_size", "intermediate_size", "num_query_heads", "num_kv_heads"),
+    *("head_dim", "vocab_size", "max_context"),
+)
+EXPERTS = (
+    "num_experts",
+    "experts_per_token",
+    "expert_intermediate_size",
+    "num_shared_experts",
+    "num_dense_layers",
+)
+MACHINE = ("memory_gb", "bandwidth_gb_s", "tflops_16bit", "tflops_fp8", "tflops_fp32", "link_gb_s", "tdp_w")
+
+
+def key(name: str) -> str:
+    return f"planner-{name}"
+
+
+def key_of_rate(name: str, engine: str, machine: str) -> str:
+    """A change of an efficiency value holds for this engine on this machine."""
+    return key(f"{name}-{engine}-{machine}")
+
+
+def key_of_link(name: str, machine: str, ways: int) -> str:
+    """A change of the link holds for this machine, inside a node or across."""
+    return key(f"{name}-{machine}-{'across' if ways > PER_NODE else 'inside'}")
+
+
+def form_values(settings: PlanSettings) -> dict[str, object]:
+    """What the widgets hold so that they spell these settings. ValueError if the settings themselves are wrong."""
+    machine = OWN if settings.own_hardware else settings.hardware
+    values: dict[str, object] = {
+        "model": settings.model,
+        "hardware": machine,
+        "engine": settings.engine,
+        "preset": _preset_of(settings),
+        "price": settings.price,
+        **{name: getattr(settings, name) for name in WHOLE},
+        **{name: float(getattr(settings, name)) for name in BITS},
+    }
+    if settings.own_model:
+        values |= shape_values(settings.own_model)
+    if settings.own_hardware:
+        values |= _machine_values(settings)
+    return {key(name): value for name, value in values.items()} | rate_values(settings, machine)
+
+
+def _preset_of(settings: PlanSettings) -> str:
+    for name, one in PRESETS.items():
+        lengths = (one.prompt_tokens, one.output_tokens, one.concurrency)
+        if lengths == (settings.prompt_tokens, settings.output_tokens, settings.concurrency):
+            return name
+    return UNNAMED
+
+
+def rate_values(settings: PlanSettings, machine: str) -> dict[str, object]:
+    """The efficiency values and the link in force, by widget."""
+    full, ways = in_full(settings), settings.tensor_parallel
+    by_rate = {key_of_rate(name, settings.engine, machine): getattr(full, name) for name in RATES}
+    return by_rate | {key_of_link(name, machine, ways): getattr(full, name) for name in LINK}
+
+
+def shape_values(spec: ModelSpec) -> dict[str, object]:
+    """A model's numbers where a form of numbers can spell it, else the choice of the one the link brought."""
+    moe = spec.moe
+    values: dict[str, object] = {
+        "own_name": spec.name,
+        **{name: getattr(spec, name) for name in SHAPE},
+        "is_tied": spec.is_tied,
+        "is_mlp_gated": spec.is_mlp_gated,
+        **{name: getattr(moe, name) if moe else 0 for name in EXPERTS},
+    }
+    try:
+        same = typed_model(values)
+    except ValueError:
+        return {"model": LINKED}
+    is_same = replace(same, id=spec.id, source=spec.source) == spec
+    return values | {"model": NUMBERS} if is_same else {"model": LINKED}
+
+
+def typed_model(values: dict[str, object]) -> ModelSpec:
+    """The model that the numbers describe; without experts all of theirs are 0."""
+    has_experts = bool(values["num_experts"])
+    experts = {name: values[name] for name in EXPERTS} if has_experts else {}
+    shape = {name: values[name] for name in (*SHAPE, "is_tied", "is_mlp_gated")}
+    return own_model(str(values["own_name"]), **shape, **experts)  # type: ignore[arg-type]  # each is checked there
+
+
+def _machine_values(settings: PlanSettings) -> dict[str, object]:
+    own = settings.machine
+    peaks, link = own.peak_flops, own.interconnect_bandwidth
+    sixteen = next(peaks[name] for name in ("float16", "bfloat16", "float32") if name in peaks)
+    return {
+        "hw_name": own.name,
+        "hw_memory_gb": (own.memory_bytes or 0) / 1e9,
+        "hw_bandwidth_gb_s": own.bandwidth / 1e9,
+        "hw_tflops_16bit": sixteen / 1e12,
+        "hw_tflops_fp8": peaks["float8"] / 1e12 if "float8" in peaks else None,
+        "hw_tflops_fp32": peaks["float32"] / 1e12 if "float32" in peaks else None,
+        "hw_link_gb_s": None if link is None else link / 1e9,
+        "hw_tdp_w": own.tdp_w,
+    }

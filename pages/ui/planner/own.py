@@ -1,0 +1,112 @@
+"""What no catalogue holds: a model by its numbers or its config.json, and a machine by its datasheet."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from inference import catalogue
+from inference.hardware import Hardware
+from inference.own_hardware import own_hardware
+from inference.pasted_config import LONGEST_TEXT, spec_from_json, suggested_weight_bits
+from inference.peak_warnings import peak_warnings
+from inference.spec import ModelSpec
+from pages.charts.units import scaled
+from pages.ui import state
+from pages.ui.planner.fields import EXPERTS, MACHINE, OWN, SHAPE, key, typed_model
+
+_STARTING_MODEL, _STARTING_MACHINE = "llama-3.1-8b", "h100-sxm-80gb"
+_LABELS = {
+    "num_layers": "Layers",
+    "hidden_size": "Hidden size",
+    "intermediate_size": "MLP width",
+    "num_query_heads": "Query heads",
+    "num_kv_heads": "KV heads",
+    "head_dim": "Head width",
+    "vocab_size": "Vocabulary",
+    "max_context": "Longest context",
+    "num_experts": "Experts (0: none)",
+    "experts_per_token": "Experts per token",
+    "expert_intermediate_size": "Expert width",
+    "num_shared_experts": "Shared experts",
+    "num_dense_layers": "Dense layers first",
+    "memory_gb": "Memory, GB",
+    "bandwidth_gb_s": "Bandwidth, GB/s",
+    "tflops_16bit": "16-bit TFLOP/s, dense",
+    "tflops_fp8": "FP8 TFLOP/s, dense",
+    "tflops_fp32": "FP32 TFLOP/s",
+    "link_gb_s": "Link, GB/s one way",
+    "tdp_w": "TDP, W",
+}
+
+
+def model_by_numbers() -> ModelSpec:
+    """Fields that begin as a Llama-3.1-8B. ValueError names what is wrong with one of them."""
+    start = catalogue.models()[_STARTING_MODEL]
+    state.widget_default(key("own_name"), "My model")
+    values: dict[str, object] = {}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="planner-own-model"):
+        values["own_name"] = st.text_input(
+            "Name", key=key("own_name"), max_chars=80, width=170, persist_state="session"
+        )
+        for name in (*SHAPE, *EXPERTS):
+            state.widget_default(key(name), getattr(start, name, 0))
+            values[name] = st.number_input(_LABELS[name], key=key(name), step=1, width=130, persist_state="session")
+        for name, label in (("is_tied", "LM head tied"), ("is_mlp_gated", "Gated MLP")):
+            state.widget_default(key(name), getattr(start, name))
+            values[name] = st.toggle(label, key=key(name), persist_state="session")
+    made = typed_model(values)
+    st.text(f"{scaled(made.total_params, 'parameters')}, counted from these numbers.")
+    return made
+
+
+def model_from_config() -> ModelSpec:
+    """A pasted file, read and never run. ValueError names what is missing, unknown or absurd in it."""
+    text = st.text_area(
+        "config.json of a Hugging Face model",
+        key=key("config"),
+        height=120,
+        max_chars=LONGEST_TEXT,
+        placeholder='{"model_type": "llama", …}',
+        persist_state="session",
+    )
+    if not text.strip():
+        raise ValueError("paste the config.json of the model, from its first brace to its last")
+    made = spec_from_json(text)
+    told = f"{scaled(made.total_params, 'parameters')}, {made.num_layers} layers, counted from the file."
+    if bits := suggested_weight_bits(text):
+        told += f" Its quantization_config says {bits:.3g}-bit weights: set Weight bits to that if you serve it so."
+    st.text(told)
+    return made
+
+
+def machine_by_numbers() -> Hardware:
+    """Fields that begin as an H100; what smells of sparsity is told, not refused."""
+    start = catalogue.hardware()[_STARTING_MACHINE]
+    starts = {
+        "memory_gb": (start.memory_bytes or 0) / 1e9,
+        "bandwidth_gb_s": start.bandwidth / 1e9,
+        "tflops_16bit": start.peak_flops["float16"] / 1e12,
+    }
+    state.widget_default(key("hw_name"), "My accelerator")
+    numbers: dict[str, float | None] = {}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="planner-own-hardware"):
+        name = st.text_input("Name", key=key("hw_name"), max_chars=80, width=170, persist_state="session")
+        for field in MACHINE:
+            state.widget_default(key(f"hw_{field}"), starts.get(field))
+            numbers[field] = st.number_input(
+                _LABELS[field],
+                value=None,
+                key=key(f"hw_{field}"),
+                step=1.0,
+                format="%.6g",
+                width=160,
+                placeholder="not known",
+                persist_state="session",
+            )
+    for field in starts:
+        if numbers[field] is None:
+            raise ValueError(f"{_LABELS[field]} of your own hardware is empty; its datasheet has the number")
+    made = own_hardware(name, **numbers)  # type: ignore[arg-type]  # the three it needs were checked
+    for warning in peak_warnings(made):
+        st.text(warning)
+    return replace(made, id=OWN)  # its name must not lend it the published rows of a family

@@ -1,0 +1,53 @@
+"""The planner's screen: the answer first, then its settings, then one view at a time."""
+
+import streamlit as st
+
+from inference.plan_settings import make
+from inference.planner import Plan
+from pages.ui import state
+from pages.ui.card import Card, card
+from pages.ui.planner.answer import Answer, answer, show_answer
+from pages.ui.planner.form import Form, open_link, plan_form
+from pages.ui.planner.ledger import ledger
+from pages.ui.planner.share import share
+from pages.ui.planner.views import views
+from pages.ui.screen import sentence
+
+_SUBTITLE = "What to expect of a model on hardware under a workload, and how far off that is. Estimated throughout."
+
+
+_NOTHING = Card(sentence="Memory, cost and energy follow once there is a plan.", height=148)
+
+
+def planner() -> None:
+    """Draw all of it; a wrong value costs the numbers and nothing else."""
+    open_link()
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        st.title("Planner", anchor=False, width="content")
+        export = st.container(width=90)
+    st.caption(_SUBTITLE)
+    result = st.container(border=True, key="card-planner-answer")
+    block = st.container(border=True, key="card-planner-form")
+    sums = st.container(border=True, key="card-planner-ledger")
+    with block:
+        form = plan_form()
+    made, problem = _plan(form)
+    settings = form.settings
+    with result:
+        show_answer(answer(made) if made else Answer(head=problem))
+        for told in state.tab().plan_problems:
+            st.text(told)
+    with export:
+        share(made, settings)
+    with sums:
+        card(ledger(made, settings.price) if made and settings else _NOTHING, key="planner-ledger")
+    views(made, settings)
+
+
+def _plan(form: Form) -> tuple[Plan | None, str]:
+    if form.settings is None:
+        return None, " ".join(form.problems)
+    try:
+        return make(form.settings), ""
+    except ValueError as error:
+        return None, sentence(error)

@@ -1,0 +1,32 @@
+"""Where the time of one request goes: by phase, and within a phase by what takes it."""
+
+import streamlit as st
+
+from inference.plan_parts import parts
+from inference.plan_settings import PlanSettings
+from inference.planner import Plan
+from pages.charts.planner_time import request_time
+from pages.charts.units import percent, seconds
+from pages.ui.live_chart import Table, live_chart
+
+
+def time_view(made: Plan, settings: PlanSettings) -> None:
+    with st.container(border=True, key="card-planner-time"):
+        live_chart(
+            lambda: request_time(made),
+            version=made,
+            key="planner-time-chart",
+            title="The time of one request",
+            caption="estimated; each bar is a whole, from 0 to 100 %",
+            alt="Three bars: the request by phase, one prefill and one decode step by what takes the time.",
+            table=lambda: _table(made),
+        )
+
+
+def _table(made: Plan) -> Table:
+    rows = []
+    for phase, whole in (("prefill", made.prefill_s), ("decode", made.itl_s)):
+        for part in parts(made, phase):  # type: ignore[arg-type]  # the two phases
+            hidden = f", {part.hidden} meanwhile" if part.hidden else ""
+            rows.append([phase, part.name + hidden, seconds(part.seconds), percent(part.seconds / whole)])
+    return Table(["phase", "what takes it", "time, estimated", "share of the pass"], rows)
