@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from pages.ui.class_secret import VARIABLE
 from tests.browser import chromium
-from tests.browser.lab_page import LabPage
+from tests.browser.lab_page import PATIENCE_S, LabPage
 
 ROOT = Path(__file__).parents[2]
 TEACHER_SECRET = "correct horse battery"
@@ -33,8 +33,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app as `make run` starts it, on a free port, with the model ready and this machine's roofs measured."""
     port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-    # not the database of whoever runs the tests
-    own = {"DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3", VARIABLE: TEACHER_SECRET}
+    own = {
+        "DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3",  # not that of whoever runs the tests
+        "TMPDIR": str(log.parent),  # where no other test looks for what is left behind
+        VARIABLE: TEACHER_SECRET,
+    }
     with log.open("w") as out:
         process = subprocess.Popen(
             [*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out, env=os.environ | own
@@ -65,6 +68,7 @@ def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]", log: Pat
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_S * 1000)
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         yield playwright.chromium.launch(executable_path=chromium.find(), args=arguments)
 
@@ -73,6 +77,14 @@ def browser() -> Iterator[Browser]:
 def lab(server: str, browser: Browser) -> Iterator[LabPage]:
     """A learner's own browser on the main screen; fails on any console error or foreign request."""
     page = LabPage.open(browser, server)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def visitor(server: str, browser: Browser) -> Iterator[LabPage]:
+    """A learner's own browser, on no page yet."""
+    page = LabPage.open(browser, server, None)
     yield page
     page.close()
 

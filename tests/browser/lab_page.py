@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+PATIENCE_S = 90
+"""What any one thing on a page may take: a busy machine is no fault of the app's."""
 CHARTS = ("candidates", "latency", "kv", "roofline", "map")
 # Streamlit asks below the page's own path first when a deep link is opened, then at the root (hazards: H22).
 _EXPECTED_404 = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
@@ -24,7 +26,7 @@ class LabPage:
         cls,
         browser: Browser,
         address: str,
-        path: str = "/step-through",
+        path: str | None = "/step-through",
         *,
         width: int = 1280,
         scheme: str = "light",
@@ -34,9 +36,11 @@ class LabPage:
             color_scheme="dark" if scheme == "dark" else "light",
             accept_downloads=True,
         )
+        context.set_default_timeout(PATIENCE_S * 1000)
         lab = cls(context.new_page(), context, address)
         lab._watch()
-        lab.go(path)
+        if path is not None:
+            lab.go(path)
         return lab
 
     def go(self, path: str) -> None:
@@ -45,6 +49,9 @@ class LabPage:
 
     def close(self) -> None:
         self.context.close()
+        self.expect_no_problem()
+
+    def expect_no_problem(self) -> None:
         assert not self.problems, self.problems
 
     def _watch(self) -> None:
@@ -72,7 +79,7 @@ class LabPage:
         )
 
     def wait_idle(self) -> None:
-        self.page.wait_for_selector(IDLE, timeout=30_000)
+        self.page.wait_for_selector(IDLE)
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=False).first
@@ -97,15 +104,15 @@ class LabPage:
         self.press("Next token")
         self.expect_step(number)
 
-    def expect_step(self, number: int, timeout_s: float = 30) -> None:
+    def expect_step(self, number: int, timeout_s: float = PATIENCE_S) -> None:
         expect(self.page.get_by_text(re.compile(rf"^step {number} of "))).to_be_visible(timeout=timeout_s * 1000)
 
     def expect_step_from(self, number: int) -> None:
         """Until at least that step is shown: while playing, one step alone is quickly gone."""
         later = "|".join(str(later) for later in range(number, number + 100))
-        self.expect_text(re.compile(rf"^step ({later}) of "), timeout_s=60)
+        self.expect_text(re.compile(rf"^step ({later}) of "))
 
-    def expect_text(self, text: str | re.Pattern[str], timeout_s: float = 30) -> None:
+    def expect_text(self, text: str | re.Pattern[str], timeout_s: float = PATIENCE_S) -> None:
         expect(self.page.get_by_text(text).first).to_be_visible(timeout=timeout_s * 1000)
 
     def tokens(self) -> list[str]:
@@ -123,7 +130,7 @@ class LabPage:
     def wait_drawn(self) -> None:
         """Until every chart has been drawn at least once."""
         for key in CHARTS:
-            self.page.wait_for_selector(f".st-key-{key} .tp-chart[data-drawn]", timeout=30_000)
+            self.page.wait_for_selector(f".st-key-{key} .tp-chart[data-drawn]")
 
     def view(self, name: str) -> None:
         """Choose one view of a lab and wait until it is drawn."""

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -23,63 +24,71 @@ LABS = {
 }
 
 
-@pytest.mark.parametrize("path", LABS)
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_every_view_fits_and_has_no_serious_accessibility_problem(
-    server: str, browser: Browser, path: str, width: int, scheme: str
-) -> None:
-    lab = LabPage.open(browser, server, path, width=width, scheme=scheme)
-    for view in LABS[path]:
-        lab.view(view)
-        check(lab)
+@pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["1280-light", "390-dark"])
+def screen(server: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+    """One browser for all labs: it loads Streamlit and Plotly once."""
+    width, scheme = request.param
+    lab = LabPage.open(browser, server, None, width=width, scheme=scheme)
+    yield lab
     lab.close()
 
 
-def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(lab: LabPage) -> None:
-    lab.go("/latency")
-    lab.page.get_by_text("ITL by context length", exact=True).click()
-    lab.wait_idle()
-    lab.press("Measure")
-    expect(lab.button("Cancel")).to_be_enabled()
-    expect(lab.page.get_by_text(re.compile(r"^decode at \d+ tokens?.* · [\d.]+ %")).first).to_be_visible()
-    lab.page.get_by_role("link", name="Roofline").click()
-    lab.wait_idle()
-    lab.page.get_by_role("link", name="Latency").click()
-    lab.expect_text(re.compile(r"^Measured \d{4}-\d\d-\d\d on this machine"), timeout_s=180)
-    lab.page.wait_for_selector(".st-key-ttft-itl-itl .tp-chart[data-drawn]")
-    with lab.page.expect_download() as download:
-        lab.press("Export")
+@pytest.mark.parametrize("path", LABS)
+def test_every_view_fits_and_has_no_serious_accessibility_problem(screen: LabPage, path: str) -> None:
+    screen.go(path)
+    for view in LABS[path]:
+        screen.view(view)
+        check(screen)
+    screen.expect_no_problem()
+
+
+def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(visitor: LabPage) -> None:
+    visitor.go("/latency")
+    visitor.page.get_by_text("ITL by context length", exact=True).click()
+    visitor.wait_idle()
+    visitor.press("Measure")
+    expect(visitor.button("Cancel")).to_be_enabled()
+    expect(visitor.page.get_by_text(re.compile(r"^decode at \d+ tokens?.* · [\d.]+ %")).first).to_be_visible()
+    visitor.page.get_by_role("link", name="Roofline").click()
+    visitor.wait_idle()
+    visitor.page.get_by_role("link", name="Latency").click()
+    visitor.expect_text(re.compile(r"^Measured \d{4}-\d\d-\d\d on this machine"), timeout_s=180)
+    visitor.page.wait_for_selector(".st-key-ttft-itl-itl .tp-chart[data-drawn]")
+    with visitor.page.expect_download() as download:
+        visitor.press("Export")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     medians = {int(row["context_len"]): float(row["median_s"]) * 1e3 for row in rows}
     for _ in range(50):  # Plotly draws the last point a moment after the words have changed
-        shown = lab.page.evaluate(_MEDIANS)
+        shown = visitor.page.evaluate(_MEDIANS)
         if len(shown) == len(medians):
             break
-        lab.page.wait_for_timeout(200)
+        visitor.page.wait_for_timeout(200)
     assert shown == pytest.approx(list(medians.values()))
     assert len(medians) >= 4
-    lab.expect_text(re.compile("the median error is"))
+    visitor.expect_text(re.compile("the median error is"))
 
 
-def test_cancel_keeps_what_is_done_and_another_learner_steps_meanwhile(lab: LabPage, other_lab: LabPage) -> None:
-    lab.go("/roofline")
-    lab.press("Measure")
+def test_cancel_keeps_what_is_done_and_another_learner_steps_meanwhile(
+    visitor: LabPage, other_lab: LabPage
+) -> None:
+    visitor.go("/roofline")
+    visitor.press("Measure")
     other_lab.prefill("The sky is blue because")
     other_lab.next(2)
-    lab.page.wait_for_timeout(2_000)
-    lab.press("Cancel")
-    lab.expect_text(re.compile("^Cancelled: what was measured is kept"))
-    points = lab.page.evaluate("document.querySelector('.st-key-roofline-chart .tp-plot')?.data.length ?? 0")
+    visitor.page.wait_for_timeout(2_000)
+    visitor.press("Cancel")
+    visitor.expect_text(re.compile("^Cancelled: what was measured is kept"))
+    points = visitor.page.evaluate("document.querySelector('.st-key-roofline-chart .tp-plot')?.data.length ?? 0")
     assert points > 0
 
 
-def test_a_prediction_is_kept_through_a_reload(lab: LabPage) -> None:
-    lab.go("/latency")
-    lab.page.get_by_text("1.8 to 2.2 times", exact=True).click()
-    lab.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
-    lab.page.reload()
-    lab.wait_idle()
-    lab.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
+def test_a_prediction_is_kept_through_a_reload(visitor: LabPage) -> None:
+    visitor.go("/latency")
+    visitor.page.get_by_text("1.8 to 2.2 times", exact=True).click()
+    visitor.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
+    visitor.page.reload()
+    visitor.wait_idle()
+    visitor.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
 
 
 _MEDIANS = """() => {

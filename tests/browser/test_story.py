@@ -77,13 +77,13 @@ def test_play_runs_until_paused_and_reset_forgets(lab: LabPage) -> None:
     lab.expect_text("no step yet")
 
 
-def test_the_end_token_stops_the_answer_and_is_named(lab: LabPage) -> None:
-    lab.go(f"/step-through?prompt={quote('What is the capital of France?')}&chat=1&steps=40")
-    lab.expect_text("stopped: the model gave its end token", timeout_s=60)
-    trace = Trace.from_json(lab.exported("JSON"))
+def test_the_end_token_stops_the_answer_and_is_named(visitor: LabPage) -> None:
+    visitor.go(f"/step-through?prompt={quote('What is the capital of France?')}&chat=1&steps=40")
+    visitor.expect_text("stopped: the model gave its end token")
+    trace = Trace.from_json(visitor.exported("JSON"))
     assert trace.text == "The capital of France is Paris."
     assert trace.stop_reason == "end token"
-    expect(lab.button("Next token")).to_be_disabled()
+    expect(visitor.button("Next token")).to_be_disabled()
 
 
 def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
