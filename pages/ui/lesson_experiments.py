@@ -28,6 +28,7 @@ from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.operators import OperatorSettings, operator_table
 from pages.ui.experiments.order import OrderSettings, order
 from pages.ui.experiments.passes import PassesSettings, passes
+from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
 from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.prefix_chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
@@ -78,6 +79,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "order": Placeable(order, OrderSettings),
     "paged-blocks": Placeable(paged_blocks, BlocksSettings),
     "passes": Placeable(passes, PassesSettings),
+    "plan-compare": Placeable(plan_compare, PlanCompareSettings),
     "prefill-batching": Placeable(prefill_batching, PrefillBatchingSettings),
     "roofline": Placeable(roofline, RooflineSettings),
     "score-matrix": Placeable(score_matrix, ScoresSettings),

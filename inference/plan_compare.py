@@ -1,0 +1,46 @@
+"""One kind of work on a few machines: what a conversation costs each of them in either phase. Estimated."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from inference.deployment import Deployment, Workload
+from inference.efficiency import AT_BEST
+from inference.hardware import Hardware
+from inference.planner import Plan
+from inference.ranking import Rank, rank
+from inference.spec import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one conversation, on a machine that is never idle. Seconds of one machine: of two, both count."""
+
+    rank: Rank
+    plan: Plan
+    prefill_s: float
+    """For its prompt."""
+    decode_s: float
+    """For its steps, each shared by all conversations in it."""
+
+    @property
+    def total_s(self) -> float:
+        """1 over the conversations that one machine serves a second."""
+        return self.prefill_s + self.decode_s
+
+
+def compare(
+    spec: ModelSpec, workload: Workload, machines: Iterable[Hardware], *, is_at_best: bool = False
+) -> tuple[tuple[Cost, ...], tuple[str, ...]]:
+    """The cheapest first, and why others are missing. Of a machine that is too small it takes several."""
+    deployment = Deployment(
+        weight_bits=spec.weight_bits, kv_bits=spec.kv_bits, efficiency=AT_BEST if is_at_best else None
+    )
+    ranks = rank(spec, workload, deployment, machines)
+    costs = [_cost(one, one.plan) for one in ranks if one.plan]
+    refused = tuple(one.refusal for one in ranks if one.refusal)
+    return tuple(sorted(costs, key=lambda one: one.total_s)), refused
+
+
+def _cost(one: Rank, plan: Plan) -> Cost:
+    count, steps = plan.deployment.num_accelerators, plan.workload.output_tokens - 1
+    return Cost(one, plan, count * plan.prefill_s, count * steps * plan.itl_s / plan.workload.concurrency)

@@ -1,0 +1,48 @@
+"""What one conversation costs each machine: its prefill and its share of the decode steps, estimated."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inference.plan_compare import Cost
+from inference.trace import Phase
+from pages.charts.palette import COLOURS, INK, figure, label, literal
+from pages.charts.units import percent, seconds
+
+HEIGHT = 250
+_PHASES: tuple[Phase, ...] = ("prefill", "decode")
+
+
+def plan_compare(costs: Sequence[Cost], names: Sequence[str], longest_s: float) -> go.Figure:
+    """A bar per machine, the cheapest on top; hatched as nothing here is measured. `longest_s` ends the axis."""
+    chart = figure(height=HEIGHT, x="s of the machine per conversation, estimated", y="")
+    for phase in _PHASES:
+        values = [one.prefill_s if phase == "prefill" else one.decode_s for one in costs]
+        chart.add_bar(
+            y=list(range(len(costs))),
+            x=np.array(values),
+            orientation="h",
+            width=0.34,
+            marker={
+                "color": COLOURS[phase],
+                "pattern": {"shape": "/", "solidity": 0.25, "size": 6},
+                "line": {"color": COLOURS[phase], "width": 1},
+            },
+            name=phase,
+            hovertext=[
+                f"{literal(name)}<br>{phase}: {seconds(value)}, {percent(value / one.total_s)}, estimated"
+                for name, value, one in zip(names, values, costs, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    for place, (name, one) in enumerate(zip(names, costs, strict=True)):
+        text = f"{literal(name)}: {seconds(one.total_s)}"
+        label(chart, 0, place, text, colour=INK, xanchor="left", yanchor="bottom", yshift=12)
+    chart.update_layout(
+        barmode="stack",
+        margin={"l": 8, "t": 20},
+        xaxis={"range": [0, longest_s * 1.05]},
+        yaxis={"range": [len(costs) - 0.6, -0.75], "showticklabels": False, "showgrid": False},
+    )
+    return chart
