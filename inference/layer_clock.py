@@ -6,7 +6,7 @@ from functools import cache
 
 from inference.efficiency import AT_BEST
 from inference.planner_error import predicted_s
-from inference.published import PublishedRun, held_back, published_runs
+from inference.published import PublishedRun, fitting_runs, published_runs, shown_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,10 @@ class Contrast:
 @cache
 def rows() -> tuple[ClockRow, ...]:
     """Every usable published pass of an eager stack, rows held back too; by machine, then by parameters."""
-    eager = (run for run in published_runs() if run.engine == "eager")
+    fitted = {run.id for run in fitting_runs()}
+    eager = (run for run in (*published_runs(), *shown_runs()) if run.engine == "eager")
     ordered = sorted(eager, key=lambda run: (run.kind, run.hardware.name, run.spec.total_params, run.batch_size))
-    return tuple(ClockRow(run, predicted_s(run, AT_BEST), run.id in held_back()) for run in ordered)
+    return tuple(ClockRow(run, predicted_s(run, AT_BEST), run.id not in fitted) for run in ordered)
 
 
 def contrasts() -> tuple[Contrast, ...]:

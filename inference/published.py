@@ -1,6 +1,6 @@
 """Published, measured inference times, each with its source: what the planner is fitted to and judged by."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -72,11 +72,19 @@ class PublishedRun:
 @cache
 def published_runs() -> tuple[PublishedRun, ...]:
     """Every usable row: its model in the catalogue, its conditions known, no anomaly."""
+    return tuple(run for run in _runs(_USED) if run.kind == "decode" or _has_peak(run.hardware))
+
+
+@cache
+def shown_runs() -> tuple[PublishedRun, ...]:
+    """Rows of an exhibit that nothing is fitted to or judged by: they came after the third was drawn."""
+    return tuple(_runs(("shown",)))
+
+
+def _runs(uses: tuple[str, ...]) -> Iterator[PublishedRun]:
     rows: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     models = catalogue.models()
-    usable = (row for row in rows if row["use"] in _USED and row["model"] in models)
-    runs = (_read(row, models[row["model"]]) for row in usable)
-    return tuple(run for run in runs if run.kind == "decode" or _has_peak(run.hardware))
+    return (_read(row, models[row["model"]]) for row in rows if row["use"] in uses and row["model"] in models)
 
 
 @cache
