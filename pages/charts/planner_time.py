@@ -23,8 +23,8 @@ def request_time(made: Plan) -> go.Figure:
     others_s = max(0.0, decode_s - (made.workload.output_tokens - 1) * made.itl_s)
     request = [
         ("wait for a step under way", wait_s, HAIRLINE, ""),
-        ("prefill", made.prefill_s, COLOURS["prefill"], ""),
-        ("decode", decode_s - others_s, COLOURS["decode"], ""),
+        ("prefill", made.prefill_s, CARD, "prefill"),
+        ("decode", decode_s - others_s, CARD, "decode"),
         ("prompts of others", others_s, HAIRLINE, ""),
     ]
     _bar(chart, 2, f"one request, E2E {seconds(made.e2e_s)}", request)
@@ -48,7 +48,7 @@ def _bar(chart: go.Figure, row: int, title: str, pieces: Sequence[tuple[str, flo
         share = taken / whole if whole else 0.0
         if share <= 0:
             continue
-        is_phase = colour in COLOURS.values()
+        of_phase = COLOURS.get(fill)  # hatched: an estimate, where a measurement is solid
         chart.add_bar(
             x=np.array([share]),
             base=np.array([at]),
@@ -57,8 +57,14 @@ def _bar(chart: go.Figure, row: int, title: str, pieces: Sequence[tuple[str, flo
             width=0.5,
             marker={
                 "color": colour,
-                "line": {"color": ESTIMATE, "width": 1},
-                "pattern": {"shape": fill, "fgcolor": ESTIMATE, "bgcolor": colour, "size": 7, "solidity": 0.18},
+                "line": {"color": of_phase or ESTIMATE, "width": 1},
+                "pattern": {
+                    "shape": "\\" if of_phase else fill,
+                    "fgcolor": of_phase or ESTIMATE,
+                    "bgcolor": colour,
+                    "size": 7,
+                    "solidity": 0.45 if of_phase else 0.18,
+                },
             },
             name=name,
             hovertext=f"{name}: {seconds(taken)}, {percent(share)}, estimated",
@@ -72,9 +78,9 @@ def _bar(chart: go.Figure, row: int, title: str, pieces: Sequence[tuple[str, flo
                 row,
                 words,
                 size=12,
-                colour=CARD if is_phase else INK,
+                colour=of_phase or INK,
                 xanchor="center",
                 yanchor="middle",
-                **({} if is_phase else {"bgcolor": CARD}),
+                bgcolor=CARD,
             )
         at += share

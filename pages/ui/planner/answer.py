@@ -68,7 +68,7 @@ def _numbers(made: Plan) -> tuple[Number, ...]:
         Number(
             "ITL",
             seconds(made.itl_s),
-            f"at best {seconds(first)}, first step; {seconds(best.itl_s)}, halfway",
+            f"at best {seconds(first)} first, {seconds(best.itl_s)} halfway",
             _within(decode),
             "decode",
         ),

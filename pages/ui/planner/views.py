@@ -6,10 +6,25 @@ import streamlit as st
 
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from pages.ui.experiments.more_gpus import more_gpus
+from pages.ui.planner.cache_view import cache_view
+from pages.ui.planner.error_view import error_view
+from pages.ui.planner.hardware_view import hardware_view
+from pages.ui.planner.options_view import options_view
+from pages.ui.planner.throughput_view import throughput_view
 from pages.ui.planner.time_view import time_view
 
-_NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {"Time": time_view}
-_FREE: dict[str, Callable[[], None]] = {}
+_NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {
+    "Time": time_view,
+    "Throughput": throughput_view,
+    "Hardware": hardware_view,
+    "Optimisations": options_view,
+    "Cache and weights": cache_view,
+}
+_FREE: dict[str, Callable[[], None]] = {
+    "Why not just more GPUs?": more_gpus,
+    "How far off?": error_view,
+}
 
 
 def views(made: Plan | None, settings: PlanSettings | None) -> None:

@@ -1,0 +1,69 @@
+"""What the planner predicts against what others measured and published, row by row."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from inference.planner_error import Prediction
+from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, label, literal
+from pages.charts.units import percent, seconds
+
+HEIGHT = 430
+_MARKS = {"prefill": "square", "decode": "circle", "request": "diamond"}
+_TICKS = ((1e-4, "100 µs"), (1e-3, "1 ms"), (1e-2, "10 ms"), (1e-1, "100 ms"), (1.0, "1 s"), (10.0, "10 s"))
+
+
+def agreement(rows: Sequence[Prediction]) -> go.Figure:
+    """Both axes by factors; on the dashed line both are equal. Filled: held back; hollow: fitted to."""
+    chart = figure(height=HEIGHT, x="published, measured", y="predicted, estimated")
+    every = [each.run.seconds for each in rows] + [each.predicted_s for each in rows]
+    low, high = min(every) / 1.6, max(every) * 1.6
+    chart.add_scatter(x=[low, high], y=[low, high], mode="lines", line=DASHED, hoverinfo="skip", name="equal")
+    for kind, mark in _MARKS.items():
+        for is_held_back in (False, True):
+            these = [each for each in rows if each.run.kind == kind and each.is_held_back == is_held_back]
+            colour = COLOURS.get(kind, INK)
+            chart.add_scatter(
+                x=[each.run.seconds for each in these],
+                y=[each.predicted_s for each in these],
+                mode="markers",
+                marker={
+                    "symbol": mark,
+                    "size": 9,
+                    "color": colour if is_held_back else CARD,
+                    "line": {"color": colour, "width": 1.5},
+                },
+                hovertext=[hover(each) for each in these],
+                hoverinfo="text",
+                name=f"{kind}, {'held back' if is_held_back else 'fitted'}",
+            )
+    label(chart, math.log10(low * 1.4), math.log10(low * 1.4), "equal", colour=ESTIMATE, xanchor="left", xshift=12)
+    ends = [math.log10(low), math.log10(high)]
+    shown = [
+        (value, text) for value, text in (*_TICKS, (100.0, "100 s"), (1000.0, "1,000 s")) if low < value < high
+    ]
+    axis = {"type": "log", "range": ends, "tickvals": [v for v, _ in shown], "ticktext": [t for _, t in shown]}
+    chart.update_xaxes(**axis)
+    chart.update_yaxes(**axis)
+    chart.update_layout(margin={"l": 72}, hoverlabel={"align": "left"})
+    return chart
+
+
+def hover(each: Prediction) -> str:
+    """What was measured, how far off, under which conditions and who says so."""
+    run = each.run
+    lines = [
+        f"{run.kind}, {run.spec.name}, {run.hardware.name}, {run.engine_name}",
+        f"published {seconds(run.seconds)}, predicted {seconds(each.predicted_s)}: {off(each)}",
+        *textwrap.wrap(run.conditions, 80),
+        *textwrap.wrap(f"Source: {run.source}", 80),
+        "held back from the fit" if each.is_held_back else "fitted to",
+    ]
+    return "<br>".join(map(literal, lines))
+
+
+def off(each: Prediction) -> str:
+    """How far off and in which direction."""
+    return f"{percent(each.error)} too {'slow' if each.ratio > 1 else 'fast'}"

@@ -1,0 +1,77 @@
+"""When the cache outweighs the weights: for the plan's model beside all of the catalogue."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from inference import catalogue
+from inference.growth import matching_context, outweighing_batch, room
+from inference.plan_settings import PlanSettings
+from inference.planner import Plan
+from inference.spec import ModelSpec
+from pages.charts.growth import cache_growth
+from pages.charts.units import scaled
+from pages.ui import state
+from pages.ui.data_table import data_table
+from pages.ui.experiments.growth import rule
+from pages.ui.live_chart import Table, live_chart
+
+LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)
+
+
+def cache_view(made: Plan, settings: PlanSettings) -> None:
+    spec, batch_size = made.spec, made.workload.concurrency
+    has_memory = made.hardware.memory_bytes is not None
+    free = room(spec, made.hardware, context_len=1).free_bytes if has_memory else None
+    with st.container(border=True, key="card-planner-cache"):
+        live_chart(
+            lambda: cache_growth(
+                spec,
+                batch_size=batch_size,
+                context_len=spec.max_context,
+                free_bytes=free,
+                machine=made.hardware.name,
+            ),
+            version=made,
+            key="planner-cache-chart",
+            title="KV cache against weights",
+            caption=f"{spec.name}, batch {batch_size:,}; estimated",
+            alt="Bytes of the KV caches against tokens of context, with the weights as a level line.",
+            table=lambda: _table([spec]),
+        )
+    with st.container(key="planner-cache-words"):
+        st.text(rule(spec))
+    table = state.remembered(
+        "planner-cache-rows",
+        (spec, spec.weight_bits, spec.kv_bits),
+        lambda: _table([spec, *_others(spec)]),
+    )
+    with st.container(border=True, key="card-planner-outweigh"):
+        data_table(
+            table,
+            key="planner-outweigh",
+            title="The smallest batch whose caches outweigh the weights",
+            caption="by context, estimated; empty beyond the model's own. First this plan's; all at its widths",
+            marked=tuple((0, column) for column in range(len(table.columns))),
+        )
+
+
+def _others(spec: ModelSpec) -> list[ModelSpec]:
+    """The catalogue at the plan's widths."""
+    rows = catalogue.models().values()
+    return [replace(one, weight_bits=spec.weight_bits, kv_bits=spec.kv_bits) for one in rows if one.id != spec.id]
+
+
+def _table(specs: list[ModelSpec]) -> Table:
+    names = ["4K", "8K", "32K", "64K", "128K"]
+    return Table(["model", "weights", "tokens to match", *names], [_row(spec) for spec in specs])
+
+
+def _row(spec: ModelSpec) -> list[str]:
+    matching = matching_context(spec)
+    batches = [
+        "" if length > spec.max_context else f"{outweighing_batch(spec, context_len=length):,}"
+        for length in LENGTHS
+    ]
+    tokens = "never" if matching is None else f"{matching:,.0f}"
+    return [spec.name, scaled(spec.weight_bytes, "B"), tokens, *batches]

@@ -1,0 +1,79 @@
+"""How far off the planner is: against what others published, and against this machine's own sweeps."""
+
+import streamlit as st
+
+from inference.planner_error import Prediction, predictions, select, summary
+from inference.published import Kind
+from pages.charts.planner_error import agreement, off
+from pages.charts.units import percent, seconds
+from pages.ui.data_table import data_table
+from pages.ui.live_chart import Table, live_chart
+
+_KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "decode"), ("whole request", "request"))
+
+
+def error_view() -> None:
+    with st.container(border=True, key="card-planner-agreement"):
+        live_chart(
+            lambda: agreement(predictions()),
+            version="published",
+            key="planner-agreement-chart",
+            title="Predicted against published",
+            caption="filled: held back from the fit; hollow: fitted to. Squares prefill, circles decode, diamonds "
+            "whole requests; on the dashed line both are equal",
+            alt="Predicted against published seconds of every row, on axes that grow by factors.",
+            table=_all_rows,
+        )
+    with st.container(border=True, key="card-planner-errors"):
+        data_table(
+            _errors(),
+            key="planner-errors",
+            title="How far off is this?",
+            caption="a fixed third of the published rows is held back: no value was fitted to it",
+        )
+
+
+def _errors() -> Table:
+    rows = []
+    for is_held_back in (True, False):
+        for name, kind in _KINDS:
+            chosen = select(kind, is_held_back=is_held_back)
+            if not chosen:
+                continue
+            found = summary(chosen)
+            rows.append(
+                [
+                    "held back" if is_held_back else "fitted to",
+                    name,
+                    str(found.count),
+                    percent(found.median),
+                    percent(found.within_30),
+                    f"{_what(found.worst)}: {off(found.worst)}",
+                ]
+            )
+    return Table(["rows", "of", "number", "median error", "within 30 %", "worst"], rows)
+
+
+def _what(each: Prediction) -> str:
+    return f"{each.run.spec.name}, {each.run.hardware.name}, {each.run.engine_name}"
+
+
+def _all_rows() -> Table:
+    return Table(
+        ["of", "model", "hardware", "engine", "batch", "published", "predicted", "error", "rows", "source"],
+        [
+            [
+                each.run.kind,
+                each.run.spec.name,
+                each.run.hardware.name,
+                each.run.engine_name,
+                str(each.run.batch_size),
+                seconds(each.run.seconds),
+                seconds(each.predicted_s),
+                off(each),
+                "held back" if each.is_held_back else "fitted to",
+                each.run.source,
+            ]
+            for each in sorted(predictions(), key=lambda each: each.error, reverse=True)
+        ],
+    )

@@ -1,0 +1,71 @@
+"""Which hardware suits which phase of this plan, and the number that decides it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from inference import catalogue
+from inference.plan_settings import PlanSettings
+from inference.planner import Plan
+from inference.ranking import Order, Rank, ordered, rank
+from pages.charts.planner_rank import decides, name, ranking, value
+from pages.ui import state
+from pages.ui.live_chart import Table, live_chart
+from pages.ui.planner.fields import key
+
+ORDERS: dict[str, Order] = {
+    "For prefill": "prefill",
+    "For decode": "ITL",
+    "For the whole request": "E2E",
+    "Per accelerator": "TPS per accelerator",
+}
+
+
+def hardware_view(made: Plan, settings: PlanSettings) -> None:
+    chosen = st.segmented_control(
+        "Ranked",
+        list(ORDERS),
+        default="For decode",
+        required=True,
+        key=key("order"),
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    order = ORDERS[chosen or "For decode"]
+    ranks = state.remembered("planner-ranks", made, lambda: _ranks(made))
+    best = ordered(ranks, order)
+    with st.container(border=True, key="card-planner-rank"):
+        live_chart(
+            lambda: ranking(best, order, made.hardware.id),
+            version=(made, order),
+            key="planner-rank-chart",
+            title="Hardware for this plan, best first",
+            caption="estimated, each with its own fitted values; after the dot, the number that decides",
+            alt="Bars: every machine of the catalogue by its speed for this plan, with what decides it.",
+            table=lambda: _table(best, order),
+        )
+    if refused := [one for one in best if one.plan is None]:
+        with st.container(key="planner-rank-words"):
+            st.text("Not ranked. " + " ".join(f"{one.hardware.name}: {one.refusal}." for one in refused))
+
+
+def _ranks(made: Plan) -> tuple[Rank, ...]:
+    """All of the catalogue, and the plan's own machine. Values changed for that one are not carried to others."""
+    machines = catalogue.hardware() | {made.hardware.id: made.hardware}
+    plain = replace(made.deployment, efficiency=None, all_reduce_s=None, link_bandwidth=None)
+    return rank(made.spec, made.workload, plain, machines.values())
+
+
+def _table(ranks: list[Rank], order: Order) -> Table:
+    return Table(
+        ["hardware", "estimated", "decides", "accelerators at least"],
+        [
+            [
+                name(one) if one.plan else f"{one.hardware.name}: {one.refusal}",
+                value(one, order),
+                decides(one, order),
+                "–" if one.ways is None else str(one.ways),
+            ]
+            for one in ranks
+        ],
+    )

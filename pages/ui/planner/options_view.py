@@ -1,0 +1,49 @@
+"""What each optimisation of the labs would change for this plan."""
+
+import streamlit as st
+
+from inference.option import Change, Option
+from inference.plan_options import options
+from inference.plan_settings import PlanSettings
+from inference.planner import Plan
+from pages.charts.units import scaled, seconds, significant
+from pages.ui import state
+from pages.ui.data_table import data_table
+from pages.ui.live_chart import Table
+
+
+def options_view(made: Plan, settings: PlanSettings) -> None:
+    found = state.remembered("planner-options", made, lambda: options(made))
+    with st.container(border=True, key="card-planner-options"):
+        data_table(
+            _table(found),
+            key="planner-options-table",
+            title="What each optimisation would change",
+            caption="estimated; one at a time, for this plan",
+        )
+    with st.container(border=True, key="card-planner-conditions"):
+        for one in found:
+            st.text(f"{one.name}: {one.condition}" + f" Price: {one.price}" * bool(one.price))
+
+
+def _table(found: tuple[Option, ...]) -> Table:
+    rows = []
+    for one in found:
+        for place, change in enumerate(one.changes):
+            rows.append(
+                [one.name if place == 0 else "", change.name, *_pair(change), f"{significant(change.gain)} x"]
+            )
+        if not one.changes:
+            rows.append([one.name, "nothing here", "", "", ""])
+    return Table(["optimisation", "changes", "without", "with", "times as good"], rows)
+
+
+def _pair(change: Change) -> tuple[str, str]:
+    def written(value: float) -> str:
+        if change.unit == "s":
+            return seconds(value)
+        if change.unit == "FLOP":
+            return scaled(value, "FLOP")
+        return f"{significant(value)} {change.unit}"
+
+    return written(change.before), written(change.after)

@@ -1,0 +1,61 @@
+"""What more conversations at once do to this plan: throughput in all against the speed of each."""
+
+import streamlit as st
+
+from inference.plan_settings import PlanSettings
+from inference.planner import Plan
+from inference.ranking import Point, curve
+from pages.charts.planner_curve import throughput
+from pages.charts.units import seconds, significant
+from pages.ui import state
+from pages.ui.live_chart import Table, live_chart
+
+
+def throughput_view(made: Plan, settings: PlanSettings) -> None:
+    points = state.remembered(
+        "planner-curve", made, lambda: curve(made.spec, made.hardware, made.workload, made.deployment)
+    )
+    with st.container(border=True, key="card-planner-curve"):
+        live_chart(
+            lambda: throughput(points, made),
+            version=made,
+            key="planner-curve-chart",
+            title="Throughput in all against speed for each",
+            caption="estimated; numbers are conversations at once; the ring is this plan",
+            alt="Output tokens per second in all against tokens per second of each user, over concurrency.",
+            table=lambda: _table(points),
+        )
+    with st.container(key="planner-curve-words"):
+        st.text(words(points))
+
+
+def words(points: tuple[Point, ...]) -> str:
+    """What the curve says from its first point to the last that fits."""
+    held = [one for one in points if one.fits]
+    if not held:
+        return "Not even one conversation fits beside the weights: every point lies beyond the memory."
+    first, last = held[0], held[-1]
+    more = last.plan.tps_total / first.plan.tps_total
+    slower = first.plan.tps_per_user / last.plan.tps_per_user
+    ends = "the last that fits" if held != list(points) else "where the curve is cut, the memory not being known"
+    return (
+        f"From 1 conversation to {last.concurrency:,}, {ends}, throughput grows {significant(more)} times and each "
+        f"user's pace falls {significant(slower)} times. The weights of a step are read once for all; every "
+        "conversation brings a cache of its own and a prompt that the others wait for."
+    )
+
+
+def _table(points: tuple[Point, ...]) -> Table:
+    return Table(
+        ["conversations", "in all, tokens/s, estimated", "each, tokens/s, estimated", "TTFT, estimated", "fits"],
+        [
+            [
+                f"{one.concurrency:,}",
+                significant(one.plan.tps_total),
+                significant(one.plan.tps_per_user),
+                seconds(one.plan.ttft_s),
+                "yes" if one.fits else "no",
+            ]
+            for one in points
+        ],
+    )
