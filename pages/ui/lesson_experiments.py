@@ -21,6 +21,7 @@ from pages.ui.experiments.fleet import FleetSettings, fleet
 from pages.ui.experiments.goodput import GoodputSettings, goodput_limits
 from pages.ui.experiments.growth import GrowthSettings, cache_growth
 from pages.ui.experiments.kv_formulas import KvFormulasSettings, kv_formulas
+from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.load import LoadSettings, load
 from pages.ui.experiments.modules import ModuleSettings, module_times
@@ -71,6 +72,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "four-readings": Placeable(four_readings, ReadingSettings),
     "goodput-limits": Placeable(goodput_limits, GoodputSettings),
     "kv-formulas": Placeable(kv_formulas, KvFormulasSettings),
+    "layer-clock": Placeable(layer_clock, LayerClockSettings),
     "link": Placeable(link, LinkSettings),
     "load": Placeable(load, LoadSettings),
     "module-times": Placeable(module_times, ModuleSettings),

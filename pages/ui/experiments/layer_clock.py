@@ -1,0 +1,117 @@
+"""The clock of an eager stack: half a billion parameters take nearly as long as seven; the layers set the time."""
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import streamlit as st
+
+from inference.efficiency import efficiency, fitted
+from inference.layer_clock import ClockRow, Contrast, rows
+from pages.charts.layer_clock import layer_clock as chart
+from pages.charts.units import seconds, significant
+from pages.ui.controls import Controls, row
+from pages.ui.live_chart import Table, live_chart
+
+ALL = "all machines"
+_ALIKE = 1.3
+"""Layers of two models that count as nearly as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerClockSettings:
+    machine: str = "a100-sxm4-80gb"
+    """Id of a machine with published rows, or ALL."""
+
+
+_DEFAULT = LayerClockSettings()
+
+
+def layer_clock(
+    settings: LayerClockSettings = _DEFAULT, *, key: str = "layer_clock", is_fixed: bool = False
+) -> None:
+    """Published decode steps over their layers, with the floor of each. Nothing here was measured by us."""
+    drawing = st.container(border=True, key=f"card-{key}-chart")
+    steps = [one for one in rows() if one.run.kind == "decode"]
+    names = {ALL: "All machines"} | {one.run.hardware.id: one.run.hardware.name for one in steps}
+    with row(key):
+        machine = Controls(key, is_fixed=is_fixed).select(
+            "Accelerator", list(names), settings.machine, format_func=lambda one: names[one]
+        )
+    found = [one for one in steps if machine in (ALL, one.run.hardware.id)]
+    general = fitted().general["eager"]
+    clock_s = (general if machine == ALL else efficiency("eager", found[0].run.hardware)).layer_s
+    with drawing:
+        live_chart(
+            lambda: chart(found, clock_s),
+            version=(machine, clock_s),
+            key=f"{key}-chart",
+            title="Milliseconds by the layer",
+            caption=f"{names[machine]}, eager PyTorch; full: measured by others; hollow: its floor, estimated",
+            alt="Time of a decode step against the number of layers, with the roofline's floor of each.",
+            table=lambda: table(found),
+        )
+    with st.container(key=f"{key}-words"):
+        st.text(words(found))
+
+
+def words(found: list[ClockRow]) -> str:
+    """The pair that shows it best, and what follows for hardware."""
+    pair = _pair(found)
+    if pair is None:
+        one = found[0]
+        return (
+            f"{one.run.spec.name}: {seconds(one.run.seconds)} for {one.run.spec.num_layers} layers, "
+            f"{significant(one.times_floor)} times its floor of {seconds(one.floor_s)}. {_MORAL}"
+        )
+    small, large = pair.small, pair.large
+    return (
+        f"{large.run.spec.name} has {significant(pair.params_ratio)} times the parameters of "
+        f"{small.run.spec.name} and takes {significant(pair.seconds_ratio)} times as long, "
+        f"{seconds(large.run.seconds)} instead of {seconds(small.run.seconds)}: it has "
+        f"{large.run.spec.num_layers} layers instead of {small.run.spec.num_layers}. At the roofline it would be "
+        f"{seconds(large.floor_s)} and {seconds(small.floor_s)}. {_MORAL}"
+    )
+
+
+_MORAL = (
+    "An eager stack launches every operator of every layer from Python; the accelerator waits. More bandwidth or "
+    "FLOP/s would not help: CUDA graphs, compilation or fewer layers do. Where the floor is near, the clock hides."
+)
+
+
+def _pair(found: list[ClockRow]) -> Contrast | None:
+    """Of one stack on one machine: nearly as many layers and most times the parameters, else just the latter."""
+    alone = [one for one in found if one.run.batch_size == 1]
+    pairs = [
+        Contrast(small, large)
+        for small, large in permutations(alone, 2)
+        if (small.run.hardware.id, small.run.engine_name) == (large.run.hardware.id, large.run.engine_name)
+        and small.run.spec.total_params < large.run.spec.total_params
+    ]
+    alike = [pair for pair in pairs if pair.layers_ratio <= _ALIKE]
+    return max(alike or pairs, key=lambda pair: pair.params_ratio, default=None)
+
+
+def table(found: list[ClockRow]) -> Table:
+    """Every point, with its source."""
+    return Table(
+        [
+            *("model", "accelerator", "stack", "batch", "layers", "measured by others", "per layer"),
+            *("floor, estimated", "times the floor", "source"),
+        ],
+        [
+            [
+                one.run.spec.name,
+                one.run.hardware.name,
+                one.run.engine_name,
+                str(one.run.batch_size),
+                str(one.run.spec.num_layers),
+                seconds(one.run.seconds),
+                seconds(one.layer_s),
+                seconds(one.floor_s),
+                significant(one.times_floor),
+                one.run.source,
+            ]
+            for one in found
+        ],
+    )
