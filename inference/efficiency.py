@@ -35,11 +35,14 @@ class Efficiency:
     """Published decode measurements of this engine on this family of hardware that the shares were fitted to."""
     prefill_rows: int = 0
     """The same of prefill."""
+    batch_share: float | None = None
+    """e in a step of several sequences, where thin products read slower than one row does; None: as for one."""
 
     def __post_init__(self) -> None:
-        for name in ("bandwidth_share", "flops_share", "attention_share"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be above 0 and at most 1, got {getattr(self, name):g}")
+        for name in ("bandwidth_share", "flops_share", "attention_share", "batch_share"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                raise ValueError(f"{name} must be above 0 and at most 1, got {share:g}")
         if not 0 <= self.layer_s <= 1:
             raise ValueError(f"layer_s must be from 0 to 1 second, got {self.layer_s:g}")
 

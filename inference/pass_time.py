@@ -96,8 +96,9 @@ def decode_pass(
     more_logits = 2.0 * spec.lm_head_params * (num_query_tokens - 1) * batch_size
     work = forward_work(spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)
     cache = (work.kv_read_bytes + work.kv_write_bytes) * cache_share(spec, ways)
+    share = (num_query_tokens * batch_size > 1 and rates.batch_share) or rates.bandwidth_share
     return PassTime(
-        memory_s=(work.weight_bytes / ways + cache) / (rates.bandwidth_share * hardware.bandwidth),
+        memory_s=(work.weight_bytes / ways + cache) / (share * hardware.bandwidth),
         compute_s=(work.flops + more_logits) / (rates.flops_share * peak(spec, hardware, is_optional=True) * ways),
         layers_s=rates.layer_s * spec.num_layers,
         exchange_s=exchange.seconds(spec, num_query_tokens * batch_size, ways),
