@@ -56,28 +56,28 @@ def _clock(chart: go.Figure, clock_s: float, most: float) -> None:
         name="clock",
         hoverinfo="skip",
     )
-    at = most * 0.3
+    at = most * 0.25
     label(
         chart,
         at,
         at * clock_s * 1e3,
-        f"{significant(clock_s * 1e3)} ms a layer, fitted",
+        f"{significant(clock_s * 1e3)} ms a layer",
         colour=ESTIMATE,
         size=12,
-        xanchor="right",
-        yanchor="bottom",
-        xshift=-6,
+        xanchor="left",
+        yanchor="top",
+        xshift=6,
     )
 
 
 def _names(chart: go.Figure, rows: Sequence[ClockRow]) -> None:
-    """Beside each point, on either side in turn where several have the same number of layers."""
+    """Beside each point: the slowest of so many layers on the left, the others on the right."""
     columns: dict[int, list[ClockRow]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: -row.run.seconds):
         columns[row.run.spec.num_layers].append(row)
     for layers, column in columns.items():
         for place, row in enumerate(column):
-            is_right = place % 2 == 0
+            is_right = place > 0
             label(
                 chart,
                 layers,
@@ -85,7 +85,7 @@ def _names(chart: go.Figure, rows: Sequence[ClockRow]) -> None:
                 literal(row.run.spec.name),
                 size=12,
                 xanchor="left" if is_right else "right",
-                yanchor="top" if is_right else "middle",
+                yanchor="top" if is_right else "bottom",
                 xshift=7 if is_right else -7,
                 bgcolor=CARD,
                 borderpad=0,

@@ -46,7 +46,8 @@ def layer_clock(
             version=(machine, clock_s),
             key=f"{key}-chart",
             title="Milliseconds by the layer",
-            caption=f"{names[machine]}, eager PyTorch; full: measured by others; hollow: its floor, estimated",
+            caption=f"{names[machine]}, eager PyTorch; full: measured by others; hollow: its floor, estimated; "
+            "dashed: the planner's clock",
             alt="Time of a decode step against the number of layers, with the roofline's floor of each.",
             table=lambda: table(found),
         )

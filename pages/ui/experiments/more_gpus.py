@@ -154,6 +154,4 @@ def _sentence(reason: str) -> str:
 def _question() -> None:
     lesson = next((one for one in course().lessons if one.quiz == _LESSON), None)
     if lesson:
-        st.page_link(
-            page_of(lesson), label="Say it in your own words: the written question is in the lesson on batching"
-        )
+        st.page_link(page_of(lesson), label=f"The written question is in lesson {lesson.number}")
