@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.ui import saved, state
-from pages.ui.quiz import quiz_names, show_problems
+from pages.ui.quiz import idea_name, quiz_names, show_problems
 from pages.ui.screen import sentence
 from quizzes.progress import Mastery, ProgressError
 
@@ -28,7 +28,7 @@ def words(found: Mastery | None, num_questions: int) -> str:
     if found is None:
         return f"{num_questions} not answered yet"
     days = (found.due - datetime.now(UTC)).days
-    when = "now" if found.due <= datetime.now(UTC) else "today" if days < 1 else f"in {days} days"
+    when = "now" if found.due <= datetime.now(UTC) else "today" if days < 1 else f"in {days} day{'s' * (days != 1)}"
     return f"{found.right} of {num_questions} right; next review {when}"
 
 
@@ -45,4 +45,4 @@ for quiz, name in quiz_names().items():
         for idea, num_questions in ideas.items():
             found = known.get(idea)
             share = min(found.right / num_questions, 1.0) if found else 0.0
-            st.progress(share, f"{idea.replace('-', ' ').capitalize()}: {words(found, num_questions)}")
+            st.progress(share, f"{idea_name(idea)}: {words(found, num_questions)}")

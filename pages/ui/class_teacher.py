@@ -13,6 +13,7 @@ from pages.ui.class_results import (
     to_csv,
 )
 from pages.ui.course import course
+from pages.ui.quiz import idea_name
 from pages.ui.screen import sentence
 from quizzes.progress import Class, ClassAnswer, ProgressError
 
@@ -102,8 +103,7 @@ def _results(results: dict[str, list[QuestionResult]]) -> None:
         for idea, found in idea_results(results[lesson]).items():
             graded = found.num_right + found.num_wrong
             words = f"{found.num_right} of {graded} answers right" if graded else "not answered yet"
-            name = idea.replace("-", " ").capitalize()
-            st.progress(found.num_right / graded if graded else 0.0, f"{name}: {words}")
+            st.progress(found.num_right / graded if graded else 0.0, f"{idea_name(idea)}: {words}")
     for result in results[lesson]:
         with st.container(border=True, key=f"card-class-{result.question.id}"):
             _question(result)

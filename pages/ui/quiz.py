@@ -12,6 +12,7 @@ from pages.ui.course import course
 from quizzes import PredictQuestion, Question
 
 _MARKS: dict[Standing, str] = {"open": "", "right": " ✓", "wrong": " ✗", "yours to judge": " ○"}
+_SHORT = {"kv": "KV", "ttft": "TTFT", "itl": "ITL", "tps": "TPS", "gpus": "GPUs"}
 OTHERS = {"two_phases": "The two phases in three questions"}
 
 
@@ -21,6 +22,12 @@ def quiz_names() -> dict[str, str]:
     names = {lesson.quiz: f"{lesson.number}. {lesson.title}" for lesson in course().lessons}
     names |= {quiz: OTHERS.get(quiz, quiz) for quiz in quizzes if quiz not in names}
     return {quiz: name for quiz, name in names.items() if quizzes.get(quiz)}
+
+
+def idea_name(idea: str) -> str:
+    """tps-two-meanings: TPS two meanings."""
+    first, *others = [_SHORT.get(word, word) for word in idea.split("-")]
+    return " ".join([first[:1].upper() + first[1:], *others])
 
 
 def one_by_one(questions: Sequence[Question], *, key: str) -> None:

@@ -24,6 +24,10 @@ def test_every_lesson_is_reached_by_its_next_link_and_draws_its_experiments(lab:
         num_cards = len(lesson.questions) + len(list(lesson.all_of(Place)))  # one each, or more
         assert lab.page.locator("[class*=st-key-card-]").count() >= num_cards, lesson.id
         assert lab.page.locator("[data-testid=stException]").count() == 0
+        for question in lesson.questions:
+            box = lab.page.locator(f".st-key-card-{question}").bounding_box()
+            assert box is not None, question
+            assert box["width"] > 300, question
         assert lab.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         following = lab.page.get_by_role("link", name=re.compile(r"^Next: "))
         if lesson is not LESSONS[-1]:

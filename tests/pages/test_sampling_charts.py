@@ -60,8 +60,8 @@ def test_both_orders_are_named_at_their_ends() -> None:
 
     assert told(orders(temperature=0.3, top_p=0.7)) == [
         "model",
-        "temperature last: 2 kept",
-        "temperature first: 1 kept",
+        "last: 2 kept",
+        "first: 1 kept",
     ]
     assert told(orders(temperature=1.0, top_p=0.7)) == ["model", "both orders: 2 kept"]
 
