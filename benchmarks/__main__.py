@@ -16,6 +16,8 @@ from benchmarks import (
     learners,
     memory,
     optimisations,
+    planner,
+    planner_page,
     prediction,
     redraw,
 )
@@ -32,6 +34,8 @@ _BENCHMARKS = {
     "first_paint": first_paint.run,
     "learners": learners.run,
     "optimisations": optimisations.run,
+    "planner": planner.run,
+    "planner_page": planner_page.run,
     "prediction": prediction.run,
     "redraw": redraw.run,
 }

@@ -24,8 +24,8 @@ def run() -> list[Measurement]:
     errors: dict[Phase, list[list[float]]] = {"prefill": [], "decode": []}
     took_s, first_s = [], []
     for _ in range(_ROUNDS):
-        ceilings = _roofs(engine)
-        sweeps = [_sweep(engine, job) for job in (prompt_job(), context_job(), batch_job())]
+        ceilings = roofs(engine)
+        sweeps = [swept(engine, job) for job in (prompt_job(), context_job(), batch_job())]
         took_s.append(sum(whole for _, whole, _ in sweeps))
         first_s.append(max(first for _, _, first in sweeps))
         points = [point for sweep, _, _ in sweeps for point in sweep.points]
@@ -46,7 +46,7 @@ def _row(name: str, rounds: list[float], limit: float) -> Measurement:
     return Measurement(name, statistics.median(rounds), limit=limit, detail=detail)
 
 
-def _roofs(engine: Engine) -> Ceilings:
+def roofs(engine: Engine) -> Ceilings:
     work = measure(engine)
     while True:
         try:
@@ -56,7 +56,7 @@ def _roofs(engine: Engine) -> Ceilings:
             return ceilings
 
 
-def _sweep(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
+def swept(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
     """The sweep, the seconds it took, and those to its first point."""
     start, first_s = time.perf_counter(), 0.0
     work = job.run(engine)
