@@ -16,7 +16,7 @@ run: setup
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: setup-dev weights browser check
-	@$(SIDE_BY_SIDE) browser "$(PYTEST) -m browser" model "$(PYTEST) -m '(real_model or slow) and not browser'"
+	@$(SIDE_BY_SIDE) browser "$(PYTEST) -m browser" model "nice $(PYTEST) -m '(real_model or slow) and not browser'"
 
 check: setup-dev
 	$(BIN)/ruff format --check .
