@@ -119,6 +119,20 @@ def test_a_machine_without_a_price_comes_last_by_price() -> None:
     assert score(found[0], "price") is None
 
 
+def test_what_is_per_accelerator_and_what_is_not() -> None:
+    served = Deployment(tensor_parallel=2, pipeline_parallel=2, replicas=3)
+    (one,) = rank(EIGHT_B, Workload(2048, 500, 24), served, [H100])
+    assert one.plan is not None
+    prompt_s, step_s = one.plan.prefill_s, one.plan.itl_s
+    assert score(one, "prefill") == pytest.approx(2048 / prompt_s)
+    assert score(one, "prefill per accelerator") == pytest.approx(
+        3 * 2 * 2048 / prompt_s / 12
+    )  # two under way in each
+    assert score(one, "decode TPS") == pytest.approx(24 / step_s)
+    assert score(one, "TPS per accelerator") == pytest.approx(one.plan.tps_total / 12)
+    assert score(one, "E2E") == pytest.approx(1 / one.plan.e2e_s)
+
+
 def test_the_price_of_tokens_counts_every_accelerator_of_a_split() -> None:
     (split,) = rank(SEVENTY_B, CHAT, Deployment(), [H100], {"h100-sxm-80gb": 2.5})
     assert split.plan is not None
