@@ -37,6 +37,8 @@ class Efficiency:
     """The same of prefill."""
     batch_share: float | None = None
     """e in a step of several sequences, where thin products read slower than one row does; None: as for one."""
+    is_step_summed: bool = False
+    """A decode step, too, reads and then computes: a CPU. An accelerator does both at once."""
 
     def __post_init__(self) -> None:
         for name in ("bandwidth_share", "flops_share", "attention_share", "batch_share"):

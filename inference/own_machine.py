@@ -57,17 +57,18 @@ def own_machine(spec: ModelSpec, ceilings: Ceilings, *, memory_bytes: float | No
 def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool = False) -> Efficiency:
     """The running engine's shares of those roofs, without a look at any sweep.
 
-    Bandwidth: how fast the model's own matrices are read for one token, and for several. FLOP/s: how a product's
-    time grows with its tokens once it is long, and with it, as the planner has no term for them, the norms,
-    activations and sums between the products, which grow alike. Clock: a pass of the same depth with next to
-    nothing in it, per layer. Left out: that a prompt of a few tokens is slower than either roof.
+    Bandwidth: how fast the model's own matrices are read for one token and, their arithmetic taken off, for several.
+    FLOP/s: how a product's time grows with its tokens once it is long, and with it, as the planner has no term for
+    them, the norms, activations and sums between the products, which grow alike. Clock: a pass of the same depth
+    with next to nothing in it, per layer. Left out: that a prompt of a few tokens is slower than either roof.
 
     `is_overlapped`: an accelerator works while Python asks for the next layer; a CPU does one after the other.
     """
     machine = own_machine(spec, ceilings)
     peak, growth = machine.peak_flops[ceilings.dtype], _growth(ceilings)
     per_flop_s = 1 / (median(growth) if growth else ceilings.flops)
-    thin = [_rate(spec, seconds) for tokens, seconds in ceilings.matmul_ladder if tokens in _THIN]
+    reading_s = [s - 2 * n * per_flop_s for n, s in ceilings.matmul_ladder if n in _THIN]
+    thin = [_rate(spec, s) for s in reading_s if s > 0]
     between_s = ceilings.elementwise_s * spec.num_layers * spec.hidden_size
     per_flop_s += between_s / (2 * sum(spec.layer_matmul_params))
     return Efficiency(
@@ -77,6 +78,7 @@ def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool =
         layer_s=ceilings.overhead_s / spec.num_layers,
         is_overlapped=is_overlapped,
         batch_share=min(1.0, median(thin) / machine.bandwidth) if thin else None,
+        is_step_summed=not is_overlapped,
     )
 
 

@@ -102,7 +102,7 @@ def decode_pass(
         compute_s=(work.flops + more_logits) / (rates.flops_share * peak(spec, hardware, is_optional=True) * ways),
         layers_s=rates.layer_s * spec.num_layers,
         exchange_s=exchange.seconds(spec, num_query_tokens * batch_size, ways),
-        is_summed=False,
+        is_summed=rates.is_step_summed,
         is_overlapped=rates.is_overlapped,
     )
 
