@@ -5,19 +5,26 @@ Every round measures the roofs and then the sweeps; the shares of a round come f
 
 import statistics
 import time
+from collections.abc import Callable
 
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from benchmarks.prediction import roofs, swept
 from inference import catalogue
 from inference.deployment import Deployment, Workload
+from inference.experiments import Job
 from inference.own_machine import OwnPoint, held_against, median_error
 from inference.planner_error import select, summary
 from inference.ranking import rank
 from inference.sweep_jobs import batch_job, context_job, prompt_job
+from inference.sweeps import Sweep
 
 _ROUNDS, _REPEATS = 3, 9
-_SWEEPS = {"prompt length": prompt_job, "context length": context_job, "batch size": batch_job}
+_SWEEPS: dict[str, Callable[[], Job[Sweep]]] = {
+    "prompt length": prompt_job,
+    "context length": context_job,
+    "batch size": batch_job,
+}
 _WORKLOADS = (Workload(2048, 500), Workload(2048, 500, 64), Workload(2048, 16, 1024))
 
 

@@ -57,7 +57,7 @@ def own_machine(spec: ModelSpec, ceilings: Ceilings, *, memory_bytes: float | No
 def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool = False) -> Efficiency:
     """The running engine's shares of those roofs, without a look at any sweep.
 
-    Bandwidth: how fast the model's own matrices are read for one token and, their arithmetic taken off, for several.
+    Bandwidth: how fast the model's own matrices are read for one token, and for several less their arithmetic.
     FLOP/s: how a product's time grows with its tokens once it is long, and with it, as the planner has no term for
     them, the norms, activations and sums between the products, which grow alike. Clock: a pass of the same depth
     with next to nothing in it, per layer. Left out: that a prompt of a few tokens is slower than either roof.
