@@ -12,6 +12,7 @@ from inference import (
     facts_cache,
     facts_default,
     facts_hardware,
+    facts_planner,
     facts_published,
     facts_serving,
     facts_speed,
@@ -37,6 +38,7 @@ FACTS: dict[str, Fact] = _collect(
     facts_hardware.FACTS,
     facts_speed.FACTS,
     facts_serving.FACTS,
+    facts_planner.FACTS,
     facts_techniques.FACTS,
     facts_published.FACTS,
 )

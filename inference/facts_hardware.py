@@ -14,6 +14,7 @@ from inference.spec import Matrix
 MACHINES = {
     "rtx_3090": "rtx-3090",
     "rtx_4090": "rtx-4090",
+    "rtx_5090": "rtx-5090",
     "a10": "a10",
     "a10g": "a10g",
     "t4": "t4",
