@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 from urllib.parse import urlencode
 
-from inference import catalogue, ranges
+from inference import catalogue
 from inference.efficiency import ENGINES
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
-from inference.hardware import Hardware
-from inference.own_hardware import own_hardware
+from inference.machine_link import OWN, machine_from_query, machine_query, parsed, spelled
 from inference.plan_settings import ALL_REDUCE_US, LAYER_US, LINK_GB_S, PRICE, SHARE, PlanSettings, in_full
 from inference.ranges import Range, shown
 from inference.shape_link import shape_from_query, shape_query
 
-OWN = "own"
+T = TypeVar("T")
 BITS, PARTS = Range(0.5, 64, "bits"), Range(1, 4096)
 WHOLE: Mapping[str, tuple[str, Range]] = {
     "in": ("prompt_tokens", Range(1, MOST_TOKENS)),
@@ -34,15 +34,6 @@ NUMBERS: Mapping[str, tuple[str, Range]] = {
     "link": ("link_gb_s", LINK_GB_S),
     "price": ("price", PRICE),
 }
-_MACHINE: Mapping[str, tuple[str, Range]] = {
-    "hw_memory": ("memory_gb", ranges.MEMORY_GB),
-    "hw_bandwidth": ("bandwidth_gb_s", ranges.BANDWIDTH_GB_S),
-    "hw_tflops": ("tflops_16bit", ranges.TFLOPS),
-    "hw_fp8": ("tflops_fp8", ranges.TFLOPS),
-    "hw_fp32": ("tflops_fp32", ranges.TFLOPS),
-    "hw_link": ("link_gb_s", ranges.LINK_GB_S),
-    "hw_tdp": ("tdp_w", ranges.POWER_W),
-}
 _DEFAULT = PlanSettings()
 
 
@@ -51,18 +42,18 @@ def to_query(settings: PlanSettings) -> str:
     pairs = [("model", OWN if settings.own_model else settings.model)]
     pairs += shape_query(settings.own_model) if settings.own_model else []
     pairs += [("hardware", OWN if settings.own_hardware else settings.hardware)]
-    pairs += _machine_query(settings) if settings.own_hardware else []
+    pairs += machine_query(settings.own_hardware, settings.measured) if settings.own_hardware else []
     pairs += [("engine", settings.engine)]
     explicit = in_full(settings)
     for name, (attribute, _) in {**WHOLE, **NUMBERS}.items():
         if (value := getattr(explicit, attribute)) is not None:
             pairs.append((name, spelled(value)))
-    return urlencode(pairs)
+    return urlencode([*pairs, ("overlap", str(int(bool(explicit.is_overlapped))))])
 
 
 def is_plan(query: Mapping[str, str]) -> bool:
     """Whether these parameters ask for a plan at all."""
-    return bool({"model", "hardware", "engine", *WHOLE, *NUMBERS} & query.keys())
+    return "prompt" not in query and bool({"model", "hardware", "engine", *WHOLE, *NUMBERS} & query.keys())
 
 
 def from_query(query: Mapping[str, str]) -> tuple[PlanSettings, tuple[str, ...]]:
@@ -75,30 +66,17 @@ def from_query(query: Mapping[str, str]) -> tuple[PlanSettings, tuple[str, ...]]
     )
     changed: dict[str, object] = {}
     for name, (attribute, within) in WHOLE.items():
-        changed[attribute] = read.whole(name, within, getattr(_DEFAULT, attribute))
+        changed[attribute] = read.whole(name, attribute, within, getattr(_DEFAULT, attribute))
     for name, (attribute, within) in NUMBERS.items():
-        changed[attribute] = read.number(name, within, getattr(_DEFAULT, attribute))
+        changed[attribute] = read.number(name, attribute, within, getattr(_DEFAULT, attribute))
+    overlap = read.whole("overlap", "is_overlapped", Range(0, 1), None)
+    changed["is_overlapped"] = None if overlap is None else bool(overlap)
     if query.get("model") == OWN:
         changed["own_model"] = read.checked("model", lambda: shape_from_query(query))
     if query.get("hardware") == OWN:
-        changed["own_hardware"] = read.checked("hardware", lambda: _machine(query))
+        found = read.checked("hardware", lambda: machine_from_query(query))
+        changed["own_hardware"], changed["measured"] = found or (None, None)
     return replace(settings, **changed), tuple(read.problems)  # type: ignore[arg-type]  # by attribute
-
-
-def spelled(value: float) -> str:
-    """A number without loss: 16.0 is 16."""
-    return str(int(value)) if float(value).is_integer() else repr(value)
-
-
-def parsed(text: str) -> float:
-    """What `spelled` wrote, a whole number as one. ValueError for anything else."""
-    if not text.isascii() or len(text) > _LONGEST_NUMBER or "_" in text:
-        raise ValueError(text)
-    digits = text[1:] if text[:1] == "-" else text
-    return int(text) if digits.isdigit() else float(text)
-
-
-_LONGEST_NUMBER = 30
 
 
 @dataclass(slots=True)
@@ -115,20 +93,23 @@ class _Reader:
         self.problems.append(f"{name} {shown(value)} of the link is not known here; {default} is taken")
         return default
 
-    def number(self, name: str, within: Range, default: float | None) -> float | None:
-        return self._read(name, within.number, default)
+    def number(self, name: str, of: str, within: Range, default: float | None) -> float | None:
+        return self._read(name, of, within.number, default)
 
-    def whole(self, name: str, within: Range, default: int) -> float | None:
-        return self._read(name, within.whole, default)
+    def whole(self, name: str, of: str, within: Range, default: int | None) -> float | None:
+        return self._read(name, of, within.whole, default)
 
-    def checked(self, name: str, make: Callable[[], object]) -> object:
+    def checked(self, name: str, make: Callable[[], T]) -> T | None:
         try:
             return make()
         except ValueError as error:
             self.problems.append(f"the {name} of the link cannot be used, the default is taken: {error}")
             return None
 
-    def _read(self, name: str, check: Callable[[str, object], float], default: float | None) -> float | None:
+    def _read(
+        self, name: str, of: str, check: Callable[[str, object], float], default: float | None
+    ) -> float | None:
+        """The parameter `name` as the setting `of`."""
         if name not in self.query:
             return default
         text = self.query[name]
@@ -137,43 +118,8 @@ class _Reader:
         except ValueError:
             value = text
         try:
-            return check(name, value)
+            return check(of, value)
         except ValueError as error:
             kept = "; the default is taken" if default is None else f"; {spelled(default)} is taken"
             self.problems.append(f"{error}{kept}")
             return default
-
-
-def _machine_query(settings: PlanSettings) -> list[tuple[str, str]]:
-    own = settings.own_hardware
-    if own is None:
-        return []
-    peaks = own.peak_flops
-    values = {
-        "hw_memory": (own.memory_bytes or 0) / 1e9,
-        "hw_bandwidth": own.bandwidth / 1e9,
-        "hw_tflops": next(
-            (peaks[name] / 1e12 for name in ("float16", "bfloat16", "float32") if name in peaks), 0.0
-        ),
-        "hw_fp8": peaks["float8"] / 1e12 if "float8" in peaks else None,
-        "hw_fp32": peaks["float32"] / 1e12 if "float32" in peaks else None,
-        "hw_link": own.interconnect_bandwidth / 1e9 if own.interconnect_bandwidth else None,
-        "hw_tdp": own.tdp_w,
-    }
-    pairs = [(name, spelled(value)) for name, value in values.items() if value is not None]
-    return [("hw_name", own.name), *pairs]
-
-
-def _machine(query: Mapping[str, str]) -> Hardware:
-    values: dict[str, float] = {}
-    for name, (argument, _) in _MACHINE.items():
-        if name in query:
-            try:
-                values[argument] = parsed(query[name])
-            except ValueError:
-                raise ValueError(f"{name} must be a number, got {shown(query[name])}") from None
-    missing = [name for name in ("hw_memory", "hw_bandwidth", "hw_tflops") if name not in query]
-    if missing:
-        raise ValueError(f"{', '.join(missing)} is missing; an own machine needs memory, bandwidth and a peak")
-    made = own_hardware(query.get("hw_name", ""), **values)
-    return replace(made, id=OWN)  # its name must not lend it the published rows of a family

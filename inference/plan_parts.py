@@ -7,7 +7,7 @@ from inference.deployment import exchange_of
 from inference.pass_time import PassTime, decode_pass
 from inference.planner import Phase, Plan
 
-MEMORY, COMPUTE, CLOCK, EXCHANGE = "memory", "compute", "clock of the layers", "exchange"
+MEMORY, COMPUTE, CLOCK, EXCHANGE = "memory", "compute", "layers' clock", "exchange"
 
 
 @dataclass(frozen=True, slots=True)

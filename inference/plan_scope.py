@@ -18,17 +18,18 @@ def _sentences(made: Plan) -> Iterator[str]:
     engine, kind = made.deployment.engine, family(made.hardware.id)
     rows = [run for run in published_runs() if run.engine == engine]
     near = [run for run in rows if kind is not None and run.group == (engine, kind)]
-    where = f"{made.hardware.name} or its family" if kind else made.hardware.name
-    for phase, found in (("prefill", _prefills(near)), ("decode", _decodes(near))):
-        if not found:
-            yield (
-                f"No published {phase} of this engine class on {where}: the values are "
-                f"{'those of the engine in general' if rows else 'assumed'}."
-            )
     if made.hardware.is_measured:
-        yield "The machine's roofs were measured, not taken from a datasheet; the shares were fitted to datasheets."
+        yield "A machine by its measured roofs: published rows do not speak for it, its own sweeps do."
+        return
+    where = f"{made.hardware.name} or its family" if kind else made.hardware.name
+    missing = [name for name, found in (("prefill", _prefills(near)), ("decode", _decodes(near))) if not found]
+    if missing:
+        yield (
+            f"No published {' or '.join(missing)} of this engine class on {where}: "
+            f"{'its' if len(missing) == 1 else 'the'} values are those of the engine in general."
+        )
     if made.efficiency != efficiency(engine, made.hardware) and not _is_best(made):
-        yield "The efficiency values are your own: the errors below are those of the fitted ones."
+        yield "The efficiency values are your own; the errors are those of the fitted ones."
     yield from _sizes(made, near or rows)
     yield from _kinds(made, rows)
 

@@ -10,6 +10,7 @@ from inference.planner import Plan, plan
 from inference.ranges import Range
 from inference.spec import ModelSpec
 
+MICRO, GIGA = 1e-6, 1e9
 PRICE = Range(0, 10_000, "of your currency an hour")
 SHARE = Range(0.01, 1)
 LAYER_US = Range(0, 1_000_000, "microseconds")
@@ -40,6 +41,8 @@ class PlanSettings:
     attention_share: float | None = None
     layer_us: float | None = None
     """c, microseconds per layer and pass."""
+    is_overlapped: bool | None = None
+    """Whether the layers' clock runs beside the work."""
     all_reduce_us: float | None = None
     link_gb_s: float | None = None
     """In one direction."""
@@ -47,6 +50,8 @@ class PlanSettings:
     """Per accelerator and hour, in any currency; None where it is not known."""
     own_model: ModelSpec | None = None
     own_hardware: Hardware | None = None
+    measured: Efficiency | None = None
+    """What stands in for the fitted values where the machine's own were measured."""
 
     @property
     def spec(self) -> ModelSpec:
@@ -59,7 +64,7 @@ class PlanSettings:
 
 def defaults(settings: PlanSettings) -> Efficiency:
     """The values of this engine on this hardware before anybody changes them."""
-    return efficiency(settings.engine, settings.machine)
+    return settings.measured or efficiency(settings.engine, settings.machine)
 
 
 def rates(settings: PlanSettings) -> Efficiency:
@@ -70,7 +75,8 @@ def rates(settings: PlanSettings) -> Efficiency:
         bandwidth_share=_share("bandwidth_share", settings.bandwidth_share, fitted.bandwidth_share),
         flops_share=_share("flops_share", settings.flops_share, fitted.flops_share),
         attention_share=_share("attention_share", settings.attention_share, fitted.attention_share),
-        layer_s=_scaled("layer_us", settings.layer_us, LAYER_US, 1e-6, fitted.layer_s),
+        layer_s=_scaled("layer_us", settings.layer_us, LAYER_US, MICRO, fitted.layer_s),
+        is_overlapped=fitted.is_overlapped if settings.is_overlapped is None else settings.is_overlapped,
     )
 
 
@@ -92,33 +98,40 @@ def deployment(settings: PlanSettings) -> Deployment:
     usual = exchange_of(settings.machine, plain)
     return replace(
         plain,
-        all_reduce_s=_scaled("all_reduce_us", settings.all_reduce_us, ALL_REDUCE_US, 1e-6, usual.all_reduce_s),
+        all_reduce_s=_scaled("all_reduce_us", settings.all_reduce_us, ALL_REDUCE_US, MICRO, usual.all_reduce_s),
         link_bandwidth=usual.link_bandwidth
         if settings.link_gb_s is None
-        else _scaled("link_gb_s", settings.link_gb_s, LINK_GB_S, 1e9, usual.link_bandwidth or 0.0),
+        else _scaled("link_gb_s", settings.link_gb_s, LINK_GB_S, GIGA, usual.link_bandwidth or 0.0),
     )
 
 
 def in_full(settings: PlanSettings) -> PlanSettings:
-    """The same with every default written out, in the units of the form and the link."""
+    """The same with every default written out, in the units of the form and the link. What was typed stays."""
     used, served = rates(settings), deployment(settings)
     latency, link = served.all_reduce_s, served.link_bandwidth
-    return replace(
-        settings,
-        bandwidth_share=used.bandwidth_share,
-        flops_share=used.flops_share,
-        attention_share=used.attention_share,
-        layer_us=used.layer_s / 1e-6,
-        all_reduce_us=None if latency is None else latency / 1e-6,
-        link_gb_s=None if link is None else link / 1e9,
-    )
+    usual = {
+        "bandwidth_share": used.bandwidth_share,
+        "flops_share": used.flops_share,
+        "attention_share": used.attention_share,
+        "layer_us": _in(MICRO, used.layer_s),
+        "is_overlapped": used.is_overlapped,
+        "all_reduce_us": None if latency is None else _in(MICRO, latency),
+        "link_gb_s": None if link is None else _in(GIGA, link),
+    }
+    missing = {name: value for name, value in usual.items() if getattr(settings, name) is None}
+    return replace(settings, **missing)  # type: ignore[arg-type]  # by name
 
 
 def _scaled(name: str, value: float | None, within: Range, unit: float, default: float) -> float:
     """A typed number in seconds or bytes/s; the default, to its last bit, where it is what was typed."""
-    if value is None or value == default / unit:
+    if value is None or value == _in(unit, default):
         return default
     return within.number(name, value) * unit
+
+
+def _in(unit: float, value: float) -> float:
+    """Seconds in microseconds, bytes in GB: whichever of the two operations is exact more often."""
+    return value * round(1 / unit) if unit < 1 else value / unit
 
 
 def make(settings: PlanSettings) -> Plan:

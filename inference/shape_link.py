@@ -27,7 +27,10 @@ _MOE = (ranges.EXPERTS, ranges.EXPERTS, ranges.WIDTH, ranges.COUNT, ranges.COUNT
 
 def shape_query(spec: ModelSpec) -> list[tuple[str, str]]:
     """Name, numbers, and the windows, the latent attention and the experts where it has them."""
-    pairs = [("name", spec.name), *((name, str(getattr(spec, to))) for name, (to, _) in _WHOLE.items())]
+    pairs = [
+        ("name", spec.name[:LONGEST_NAME]),
+        *((name, str(getattr(spec, to))) for name, (to, _) in _WHOLE.items()),
+    ]
     pairs += [("tied", str(int(spec.is_tied))), ("gated", str(int(spec.is_mlp_gated)))]
     if any(spec.layer_windows):
         runs = ((window or 0, len(list(same))) for window, same in groupby(spec.layer_windows))

@@ -12,7 +12,7 @@ from pages.charts.units import percent, seconds
 
 HEIGHT = 300
 _FILLS = {MEMORY: "", COMPUTE: "/", CLOCK: ".", EXCHANGE: "x"}
-_LEAST = 0.07  # of the bar: what is smaller gets no words
+_CHARS = 40  # of words that fit over a whole bar, on a narrow screen too
 
 
 def request_time(made: Plan) -> go.Figure:
@@ -70,8 +70,8 @@ def _bar(chart: go.Figure, row: int, title: str, pieces: Sequence[tuple[str, flo
             hovertext=f"{name}: {seconds(taken)}, {percent(share)}, estimated",
             hoverinfo="text",
         )
-        if share >= _LEAST:
-            words = f"{name} {seconds(taken)}" if share > 0.16 else name
+        full = f"{name} {seconds(taken)}"
+        if words := next((text for text in (full, name) if len(text) <= share * _CHARS), ""):
             label(
                 chart,
                 at + share / 2,

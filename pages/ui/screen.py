@@ -4,6 +4,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from inference.efficiency import Efficiency
+from inference.hardware import Hardware
 from inference.recipe import Recipe
 from inference.replay import Replay
 from inference.spec import ModelSpec
@@ -48,6 +50,8 @@ class Tab:
     """The address's parameters, until the page they are for has read them. Untrusted."""
     plan_spec: ModelSpec | None = None
     """The model that a link to the planner brought in numbers."""
+    plan_machine: tuple[Hardware, Efficiency] | None = None
+    """A measured machine that it brought, with its shares."""
     plan_problems: tuple[str, ...] = ()
     """What such a link asked for in vain."""
     drawn: dict[str, tuple[object, Any]] = field(default_factory=dict)

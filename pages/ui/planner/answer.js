@@ -22,6 +22,7 @@ export default function ({ data, parentElement }) {
     }),
   )
   const words = data.words.map((text) => element("p", "pa-word", text))
+  if (data.missing) words.unshift(element("p", "pa-word pa-outside", data.missing))
   if (data.warnings.length) {
     words.push(element("p", "pa-word pa-outside", "Outside what was checked:"))
     const list = element("ul", "pa-list", "")

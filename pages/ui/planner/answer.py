@@ -5,11 +5,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from inference.plan_error import Tolerance, tolerance, tolerance_of_request
-from inference.plan_parts import first_step_s, parts
+from inference.plan_error import tolerance, tolerance_of_request
+from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.plan_scope import outside
 from inference.planner import Phase, Plan, at_best
 from pages.charts.units import percent, seconds, significant
+from pages.ui.planner.ledger import fit
 
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(
@@ -38,6 +39,8 @@ class Answer:
 
     head: str
     numbers: tuple[Number, ...] = ()
+    missing: str = ""
+    """That it does not fit, and what would."""
     words: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -47,7 +50,9 @@ def show_answer(answer: Answer, *, key: str = "planner-answer") -> None:
 
 
 def answer(made: Plan) -> Answer:
-    return Answer(head=_head(made), numbers=_numbers(made), words=tuple(words(made)), warnings=outside(made))
+    """The card of this plan."""
+    missing = "" if made.memory.fits else fit(made)
+    return Answer(_head(made), _numbers(made), missing, tuple(words(made)), outside(made))
 
 
 def _head(made: Plan) -> str:
@@ -58,30 +63,28 @@ def _head(made: Plan) -> str:
 
 def _numbers(made: Plan) -> tuple[Number, ...]:
     best, first = at_best(made), first_step_s(at_best(made))
-    prefill, decode, whole = tolerance("prefill"), tolerance("decode"), tolerance_of_request(made)
+    is_known = not made.hardware.is_measured
+    prefill, decode, whole = (
+        f"±{percent(of.median)}" if is_known else ""
+        for of in (tolerance("prefill"), tolerance("decode"), tolerance_of_request(made))
+    )
 
     def rate(value: float) -> str:
         return f"{significant(value)} tok/s"
 
     return (
-        Number("TTFT", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", _within(prefill), "prefill"),
+        Number("TTFT", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", prefill, "prefill"),
         Number(
             "ITL",
             seconds(made.itl_s),
             f"at best {seconds(first)} first, {seconds(best.itl_s)} halfway",
-            _within(decode),
+            decode,
             "decode",
         ),
-        Number(
-            "TPS per user", rate(made.tps_per_user), f"at best {rate(best.tps_per_user)}", _within(decode), "decode"
-        ),
-        Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", _within(whole)),
-        Number("E2E", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", _within(whole)),
+        Number("TPS per user", rate(made.tps_per_user), f"at best {rate(best.tps_per_user)}", decode, "decode"),
+        Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", whole),
+        Number("E2E", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", whole),
     )
-
-
-def _within(known: Tolerance) -> str:
-    return f"±{percent(known.median)}"
 
 
 def words(made: Plan) -> list[str]:
@@ -92,34 +95,41 @@ def words(made: Plan) -> list[str]:
             f"Prompts of others come in between: the mean gap, TPOT, is {seconds(made.tpot_s)}. If all start at "
             f"once, the last waits {seconds(made.burst_ttft_s)} for its first token."
         )
+    floor = "At best: the whole peak and bandwidth, nothing else to wait for."
+    return [*told, floor if made.hardware.is_measured else f"{_tolerance_in_words()} {floor}"]
+
+
+def _tolerance_in_words() -> str:
     prefill, decode = tolerance("prefill"), tolerance("decode")
-    told.append(
+    return (
         f"± is the median error on published rows held back from the fit: {prefill.count} of prefill, of which "
-        f"{percent(prefill.within_30)} are within 30 %, and {decode.count} of decode, {percent(decode.within_30)}. "
-        "At best: the whole peak and bandwidth, nothing else to wait for."
+        f"{percent(prefill.within_30)} are within 30 %, and {decode.count} of decode, {percent(decode.within_30)}."
     )
-    return told
 
 
 def _heavy(made: Plan) -> str:
-    share, work = made.prefill_share, made.workload
+    share, work, batch = made.prefill_share, made.workload, made.batch_size
+    name, part = ("Prefill-heavy", share) if share > 0.5 else ("Decode-heavy", 1 - share)
+    phase = "prefill" if share > 0.5 else "decode"
     steps = work.output_tokens - 1
-    prompts = f"a prompt of {work.prompt_tokens:,} tokens takes {seconds(made.prefill_s)}"
-    answers = f"its {steps:,} decode step{'s' * (steps != 1)} {seconds(steps * made.itl_s)}"
-    if made.batch_size > 1:
-        answers += f", shared by {made.batch_size:,} conversations"
-    if share > 0.5:
-        return (
-            f"Prefill-heavy: {percent(share)} of the accelerators' time is prefill. {_upper(prompts)}, {answers}."
+    if batch == 1:
+        why = (
+            f"the prompt of {work.prompt_tokens:,} tokens takes one pass of {seconds(made.prefill_s)}, its answer "
+            f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
         )
-    return f"Decode-heavy: {percent(1 - share)} of the accelerators' time is decode. {_upper(prompts)}, {answers}."
+    else:
+        why = (
+            f"{batch:,} prompts of {work.prompt_tokens:,} tokens take {seconds(made.prefill_s)} each, one after "
+            f"another; their answers share {steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
+        )
+    return f"{name}: {percent(part)} of the accelerators' time is {phase}, for {why}."
 
 
 _WAITS = {
-    "memory": "reading weights and cache",
-    "compute": "arithmetic",
-    "clock of the layers": "the launches of its layers",
-    "exchange": "exchanges between accelerators",
+    MEMORY: "reading weights and cache",
+    COMPUTE: "arithmetic",
+    CLOCK: "the launches of its layers",
+    EXCHANGE: "exchanges between accelerators",
 }
 
 
@@ -131,7 +141,3 @@ def _waits(made: Plan, phase: Phase) -> str:
         f"{name} is {made.regimes[phase]}: {seconds(longest.seconds)} of its {seconds(whole)} go to "
         f"{_WAITS[longest.name]}."
     )
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -8,6 +8,7 @@ from pages.charts.planner_error import agreement, off
 from pages.charts.units import percent, seconds
 from pages.ui.data_table import data_table
 from pages.ui.live_chart import Table, live_chart
+from pages.ui.planner.sweeps_view import sweeps_view
 
 _KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "decode"), ("whole request", "request"))
 
@@ -31,6 +32,7 @@ def error_view() -> None:
             title="How far off is this?",
             caption="a fixed third of the published rows is held back: no value was fitted to it",
         )
+    sweeps_view()
 
 
 def _errors() -> Table:

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 from inference.deployment import PER_NODE
+from inference.machine_link import machine_numbers
 from inference.own_hardware import own_model
 from inference.plan_settings import PlanSettings, in_full
 from inference.spec import ModelSpec
 from inference.workloads import PRESETS
 
 RUNNING, NUMBERS, PASTED, LINKED = "running", "numbers", "pasted", "linked"
-"""Models that are no row of the catalogue: the server's own, one typed, one pasted, and one a link brought."""
+"""Models that are no row of the catalogue: the server's own, one typed, one pasted, one that a link brought."""
 HERE, OWN = "here", "own"
-"""Machines that are no row: the server itself, and one typed."""
+"""Machines that are no row, beside one that a link brought: the server itself, and one typed."""
 UNNAMED = ""
 """The preset when the lengths are the learner's own."""
 ENGINES = {
@@ -26,7 +27,7 @@ WHOLE = (
     *("tensor_parallel", "pipeline_parallel", "replicas"),
 )
 BITS = ("weight_bits", "kv_bits")
-RATES = ("bandwidth_share", "layer_us", "flops_share", "attention_share")
+RATES = ("bandwidth_share", "layer_us", "flops_share", "attention_share", "is_overlapped")
 LINK = ("all_reduce_us", "link_gb_s")
 SHAPE = (
     *("num_layers", "hidden_size", "intermediate_size", "num_query_heads", "num_kv_heads"),
@@ -58,20 +59,23 @@ def key_of_link(name: str, machine: str, ways: int) -> str:
 
 def form_values(settings: PlanSettings) -> dict[str, object]:
     """What the widgets hold so that they spell these settings. ValueError if the settings themselves are wrong."""
-    machine = OWN if settings.own_hardware else settings.hardware
+    machine = settings.hardware
+    if settings.own_hardware:
+        machine = LINKED if settings.measured else OWN
     values: dict[str, object] = {
         "model": settings.model,
         "hardware": machine,
         "engine": settings.engine,
         "preset": _preset_of(settings),
-        "price": settings.price,
+        "price": None if settings.price is None else float(settings.price),
         **{name: getattr(settings, name) for name in WHOLE},
         **{name: float(getattr(settings, name)) for name in BITS},
     }
     if settings.own_model:
         values |= shape_values(settings.own_model)
-    if settings.own_hardware:
-        values |= _machine_values(settings)
+    if settings.own_hardware and not settings.measured:
+        numbers = machine_numbers(settings.own_hardware)
+        values |= {"hw_name": settings.own_hardware.name, **{f"hw_{name}": numbers[name] for name in MACHINE}}
     return {key(name): value for name, value in values.items()} | rate_values(settings, machine)
 
 
@@ -86,8 +90,12 @@ def _preset_of(settings: PlanSettings) -> str:
 def rate_values(settings: PlanSettings, machine: str) -> dict[str, object]:
     """The efficiency values and the link in force, by widget."""
     full, ways = in_full(settings), settings.tensor_parallel
-    by_rate = {key_of_rate(name, settings.engine, machine): getattr(full, name) for name in RATES}
-    return by_rate | {key_of_link(name, machine, ways): getattr(full, name) for name in LINK}
+    values: dict[str, object] = {}
+    for name in (*RATES, *LINK):
+        value = getattr(full, name)
+        where = key_of_link(name, machine, ways) if name in LINK else key_of_rate(name, settings.engine, machine)
+        values[where] = value if value is None or isinstance(value, bool) else float(value)
+    return values
 
 
 def shape_values(spec: ModelSpec) -> dict[str, object]:
@@ -114,19 +122,3 @@ def typed_model(values: dict[str, object]) -> ModelSpec:
     experts = {name: values[name] for name in EXPERTS} if has_experts else {}
     shape = {name: values[name] for name in (*SHAPE, "is_tied", "is_mlp_gated")}
     return own_model(str(values["own_name"]), **shape, **experts)  # type: ignore[arg-type]  # each is checked there
-
-
-def _machine_values(settings: PlanSettings) -> dict[str, object]:
-    own = settings.machine
-    peaks, link = own.peak_flops, own.interconnect_bandwidth
-    sixteen = next(peaks[name] for name in ("float16", "bfloat16", "float32") if name in peaks)
-    return {
-        "hw_name": own.name,
-        "hw_memory_gb": (own.memory_bytes or 0) / 1e9,
-        "hw_bandwidth_gb_s": own.bandwidth / 1e9,
-        "hw_tflops_16bit": sixteen / 1e12,
-        "hw_tflops_fp8": peaks["float8"] / 1e12 if "float8" in peaks else None,
-        "hw_tflops_fp32": peaks["float32"] / 1e12 if "float32" in peaks else None,
-        "hw_link_gb_s": None if link is None else link / 1e9,
-        "hw_tdp_w": own.tdp_w,
-    }

@@ -14,12 +14,12 @@ from inference.workloads import PRESETS
 from pages.ui import state
 from pages.ui.planner import fields
 from pages.ui.planner.fields import key
-from pages.ui.planner.own import machine_by_numbers, model_by_numbers, model_from_config
+from pages.ui.planner.own import here, machine_by_numbers, model_by_numbers, model_from_config
 from pages.ui.planner.rates import with_rates
 from pages.ui.screen import sentence
 
 T = TypeVar("T")
-_LABELS = {
+LABELS = {
     "prompt_tokens": "Prompt tokens",
     "output_tokens": "Output tokens",
     "concurrency": "Conversations",
@@ -31,14 +31,23 @@ _LABELS = {
 }
 
 
+def by_label(problem: str) -> str:
+    """The arithmetic names a field as code does; the form has its label."""
+    for name, label in LABELS.items():
+        problem = problem.replace(name, label)
+    return problem
+
+
 def open_link() -> None:
     """On the first visit: fill the form from the address, or with the worked example."""
-    query, here = state.take_query(), state.tab()
+    query, tab = state.take_query(), state.tab()
     settings = PlanSettings()
     if is_plan(query):
         settings, problems = from_query(query)
-        here.plan_spec = settings.own_model
-        here.plan_problems = tuple(map(sentence, problems))
+        tab.plan_spec = settings.own_model
+        if settings.own_hardware and settings.measured:
+            tab.plan_machine = (settings.own_hardware, settings.measured)
+        tab.plan_problems = tuple(sentence(by_label(problem)) for problem in problems)
         for name, value in fields.form_values(settings).items():
             state.set_widget(name, value)
     for name, value in fields.form_values(PlanSettings()).items():
@@ -57,7 +66,7 @@ class Form:
         try:
             return make()
         except ValueError as error:
-            self.problems.append(sentence(error))
+            self.problems.append(sentence(by_label(str(error))))
             return None
 
 
@@ -77,8 +86,13 @@ def plan_form() -> Form:
         price = _price()
     own_model = form.tried(lambda: _own_model(model))
     own_machine = form.tried(machine_by_numbers) if machine == fields.OWN else None
+    measured = {fields.HERE: here(), fields.LINKED: state.tab().plan_machine}.get(machine)
+    if measured:
+        own_machine = measured[0]
+    elif machine == fields.HERE:
+        form.problems.append("This machine's roofs are not measured yet; choose another meanwhile.")
     form.problems += [
-        f"{_LABELS[name]} is empty; give a number." for name, value in numbers.items() if value is None
+        f"{LABELS[name]} is empty; give a number." for name, value in numbers.items() if value is None
     ]
     settings = PlanSettings(
         model=model if model in catalogue.models() else PlanSettings().model,
@@ -86,6 +100,7 @@ def plan_form() -> Form:
         engine=engine,
         own_model=own_model,
         own_hardware=own_machine,
+        measured=measured[1] if measured else None,
         price=price,
     )
     given = {name: value for name, value in numbers.items() if value is not None}
@@ -113,20 +128,45 @@ def _price() -> float | None:
 
 
 def _choices() -> tuple[str, str, str]:
-    models = {name: spec.name for name, spec in catalogue.models().items()}
-    running, linked = _running(), state.tab().plan_spec
+    running, linked, brought = _running(), state.tab().plan_spec, state.tab().plan_machine
+    models = {fields.NUMBERS: "Your own, by numbers", fields.PASTED: "Paste a config.json"}
     models |= {fields.RUNNING: f"Running here: {running.name}"} if running else {}
     models |= {fields.LINKED: f"From the link: {linked.name}"} if linked else {}
-    models |= {fields.NUMBERS: "Your own, by numbers", fields.PASTED: "Paste a config.json"}
-    machines = {name: one.name for name, one in catalogue.hardware().items()} | {fields.OWN: "Your own hardware"}
+    models |= {name: spec.name for name, spec in catalogue.models().items()}
+    machines = {fields.OWN: "Your own hardware"}
+    machines |= {fields.HERE: "This machine, measured"} if here() else {}
+    machines |= {fields.LINKED: f"From the link: {brought[0].name}"} if brought else {}
+    machines |= {name: one.name for name, one in catalogue.hardware().items()}
     return (
-        _select("model", "Model", models, 250),
-        _select("hardware", "Hardware", machines, 290),
+        _select("model", "Model", models, 250, _take_widths),
+        _select("hardware", "Hardware", machines, 290, _take_machine),
         _select("engine", "Engine class", fields.ENGINES, 300),
     )
 
 
-def _select(name: str, label: str, options: dict[str, str], width: int) -> str:
+def _take_machine() -> None:
+    """This machine runs the eager stack that its shares were measured in."""
+    if state.widget_value(key("hardware")) == fields.HERE:
+        state.set_widget(key("engine"), "eager")
+    _take_widths()
+
+
+def _take_widths() -> None:
+    """The running model and this machine come with the widths they run at; leaving both gives up theirs alone."""
+    running = _running()
+    if running is None:
+        return
+    chosen = (state.widget_value(key("model")), state.widget_value(key("hardware")))
+    is_here = chosen[0] == fields.RUNNING or chosen[1] == fields.HERE
+    for name in fields.BITS:
+        own = float(getattr(running, name))
+        if is_here or state.widget_value(key(name)) == own:
+            state.set_widget(key(name), own if is_here else 16.0)
+
+
+def _select(
+    name: str, label: str, options: dict[str, str], width: int, on_change: Callable[[], None] | None = None
+) -> str:
     return str(
         st.selectbox(
             label,
@@ -134,6 +174,7 @@ def _select(name: str, label: str, options: dict[str, str], width: int) -> str:
             format_func=lambda one: options[one],
             key=key(name),
             width=width,
+            on_change=on_change or "rerun",
             persist_state="session",
         )
     )
@@ -165,11 +206,11 @@ def _take_preset() -> None:
 def _whole(name: str, width: int) -> int | None:
     is_length = name in ("prompt_tokens", "output_tokens", "concurrency")
     return st.number_input(
-        _LABELS[name],
+        LABELS[name],
         key=key(name),
         step=1,
         width=width,
-        on_change=_lengths_are_own if is_length else None,
+        on_change=_lengths_are_own if is_length else "rerun",
         persist_state="session",
     )
 
@@ -179,9 +220,7 @@ def _lengths_are_own() -> None:
 
 
 def _bits(name: str) -> float | None:
-    return st.number_input(
-        _LABELS[name], key=key(name), step=1.0, format="%.4g", width=105, persist_state="session"
-    )
+    return st.number_input(LABELS[name], key=key(name), step=1.0, format="%.4g", width=105, persist_state="session")
 
 
 def _running() -> ModelSpec | None:

@@ -45,7 +45,7 @@ def _costs(made: Plan, price: float | None) -> tuple[Figure, ...]:
 
 def words(made: Plan, price: float | None) -> list[str]:
     """Whether it fits, and what the figures leave out."""
-    told = [_fit(made)]
+    told = [fit(made)] if made.memory.fits else []
     if price is not None:
         told.append("A prompt's time is booked to its tokens, that of the steps to the answer's; never idle.")
     if made.hardware.tdp_w is not None:
@@ -56,10 +56,11 @@ def words(made: Plan, price: float | None) -> list[str]:
     return told
 
 
-def _fit(made: Plan) -> str:
+def fit(made: Plan) -> str:
+    """Whether weights and caches fit; if not, by how much, and the smallest split that holds them."""
     held, rest = made.memory, made.memory.rest_bytes
     if held.total_bytes is None or rest is None:
-        return "This hardware is sold with different amounts of memory: compare the sum with yours."
+        return "How much memory it has is not known here: compare the sum with yours."
     served = made.deployment
     replica = "a replica's accelerators" if served.num_accelerators > served.replicas else "one accelerator"
     if held.fits:
@@ -71,5 +72,6 @@ def _fit(made: Plan) -> str:
         else "no tensor parallelism that divides its heads does: take fewer conversations or fewer bits"
     )
     return (
-        f"It does not fit: {scaled(-rest, 'B')} are missing in {replica}; {remedy}. The numbers say what if it did."
+        f"It does not fit: {scaled(-rest, 'B')} are missing in {replica}; {remedy}. The numbers are those it would "
+        "have."
     )

@@ -1,18 +1,17 @@
 """What no catalogue holds: a model by its numbers or its config.json, and a machine by its datasheet."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from inference import catalogue
+from inference.efficiency import Efficiency
 from inference.hardware import Hardware
-from inference.own_hardware import own_hardware
+from inference.machine_link import typed_machine
+from inference.own_machine import own_efficiency, own_machine
 from inference.pasted_config import LONGEST_TEXT, spec_from_json, suggested_weight_bits
 from inference.peak_warnings import peak_warnings
 from inference.spec import ModelSpec
-from pages.charts.units import scaled
 from pages.ui import state
-from pages.ui.planner.fields import EXPERTS, MACHINE, OWN, SHAPE, key, typed_model
+from pages.ui.planner.fields import EXPERTS, MACHINE, SHAPE, key, typed_model
 
 _STARTING_MODEL, _STARTING_MACHINE = "llama-3.1-8b", "h100-sxm-80gb"
 _LABELS = {
@@ -49,13 +48,13 @@ def model_by_numbers() -> ModelSpec:
             "Name", key=key("own_name"), max_chars=80, width=170, persist_state="session"
         )
         for name in (*SHAPE, *EXPERTS):
-            state.widget_default(key(name), getattr(start, name, 0))
+            state.widget_default(key(name), 0 if name in EXPERTS else getattr(start, name))
             values[name] = st.number_input(_LABELS[name], key=key(name), step=1, width=130, persist_state="session")
         for name, label in (("is_tied", "LM head tied"), ("is_mlp_gated", "Gated MLP")):
             state.widget_default(key(name), getattr(start, name))
             values[name] = st.toggle(label, key=key(name), persist_state="session")
     made = typed_model(values)
-    st.text(f"{scaled(made.total_params, 'parameters')}, counted from these numbers.")
+    st.text(f"{made.total_params:,} parameters, counted from these numbers.")
     return made
 
 
@@ -72,7 +71,7 @@ def model_from_config() -> ModelSpec:
     if not text.strip():
         raise ValueError("paste the config.json of the model, from its first brace to its last")
     made = spec_from_json(text)
-    told = f"{scaled(made.total_params, 'parameters')}, {made.num_layers} layers, counted from the file."
+    told = f"{made.total_params:,} parameters in {made.num_layers} layers, counted from the file."
     if bits := suggested_weight_bits(text):
         told += f" Its quantization_config says {bits:.3g}-bit weights: set Weight bits to that if you serve it so."
     st.text(told)
@@ -103,10 +102,16 @@ def machine_by_numbers() -> Hardware:
                 placeholder="not known",
                 persist_state="session",
             )
-    for field in starts:
-        if numbers[field] is None:
-            raise ValueError(f"{_LABELS[field]} of your own hardware is empty; its datasheet has the number")
-    made = own_hardware(name, **numbers)  # type: ignore[arg-type]  # the three it needs were checked
+    made = typed_machine(name, numbers)
     for warning in peak_warnings(made):
         st.text(warning)
-    return replace(made, id=OWN)  # its name must not lend it the published rows of a family
+    return made
+
+
+def here() -> tuple[Hardware, Efficiency] | None:
+    """This machine by its measured roofs, and the running engine's shares of them; None before they are known."""
+    lab = state.laboratory()
+    if lab.engine is None or lab.ceilings is None:
+        return None
+    spec, is_overlapped = lab.engine.spec, lab.engine.device.type != "cpu"  # a CPU computes while Python waits
+    return own_machine(spec, lab.ceilings), own_efficiency(spec, lab.ceilings, is_overlapped=is_overlapped)

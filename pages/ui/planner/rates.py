@@ -32,6 +32,7 @@ def with_rates(settings: PlanSettings, machine: str) -> PlanSettings:
     plain = PlanSettings(
         hardware=settings.hardware,
         own_hardware=settings.own_hardware,
+        measured=settings.measured,
         engine=settings.engine,
         tensor_parallel=min(max(settings.tensor_parallel, 1), PER_NODE + 1),
     )
@@ -42,18 +43,26 @@ def with_rates(settings: PlanSettings, machine: str) -> PlanSettings:
     for name, value in start.items():
         state.widget_default(name, value)
     st.text(_RULE)
+    of_decode, of_prefill = origin(usual.decode_rows), origin(usual.prefill_rows)
+    if plain.measured:
+        of_decode = of_prefill = "from the roofs measured on this machine"
     origins = {
-        "bandwidth_share": origin(usual.decode_rows),
-        "layer_us": origin(usual.decode_rows),
-        "flops_share": origin(usual.prefill_rows),
-        "attention_share": origin(usual.prefill_rows),
+        "bandwidth_share": of_decode,
+        "layer_us": of_decode,
+        "flops_share": of_prefill,
+        "attention_share": of_prefill,
         **_origins_of_link(plain),
     }
     ways = plain.tensor_parallel
     keys = {name: key_of_rate(name, settings.engine, machine) for name in RATES}
     keys |= {name: key_of_link(name, machine, ways) for name in LINK}
     with st.container(horizontal=True, gap="medium", key="planner-rates"):
-        chosen = {name: _number(name, keys[name], start[keys[name]], origins[name]) for name in keys}
+        chosen: dict[str, object] = {
+            name: _number(name, keys[name], start[keys[name]], origins[name]) for name in origins
+        }
+    chosen["is_overlapped"] = st.toggle(
+        "The layers' clock runs beside the work", key=keys["is_overlapped"], persist_state="session"
+    )
     st.button("Back to the defaults", key="planner-defaults", on_click=_reset, args=(start,))
     return replace(settings, **chosen)  # type: ignore[arg-type]  # by name
 
@@ -84,7 +93,7 @@ def _origins_of_link(settings: PlanSettings) -> dict[str, str]:
     of_row = "your own hardware's" if settings.own_hardware else "of the hardware's row"
     return {
         "all_reduce_us": latency,
-        "link_gb_s": "none in the hardware's row" if machine.interconnect_bandwidth is None else of_row,
+        "link_gb_s": "not known" if machine.interconnect_bandwidth is None else of_row,
     }
 
 

@@ -7,7 +7,7 @@ from inference.planner import Plan
 from pages.ui import state
 from pages.ui.card import Card, card
 from pages.ui.planner.answer import Answer, answer, show_answer
-from pages.ui.planner.form import Form, open_link, plan_form
+from pages.ui.planner.form import Form, by_label, open_link, plan_form
 from pages.ui.planner.ledger import ledger
 from pages.ui.planner.share import share
 from pages.ui.planner.views import views
@@ -35,8 +35,9 @@ def planner() -> None:
     settings = form.settings
     with result:
         show_answer(answer(made) if made else Answer(head=problem))
-        for told in state.tab().plan_problems:
-            st.text(told)
+        if form.settings == state.remembered("planner-opened", None, lambda: form.settings):
+            for told in state.tab().plan_problems:  # of the link, until something else is chosen
+                st.text(told)
     with export:
         share(made, settings)
     with sums:
@@ -50,4 +51,4 @@ def _plan(form: Form) -> tuple[Plan | None, str]:
     try:
         return make(form.settings), ""
     except ValueError as error:
-        return None, sentence(error)
+        return None, sentence(by_label(str(error)))

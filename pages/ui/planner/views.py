@@ -6,6 +6,7 @@ import streamlit as st
 
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from pages.ui.experiments.layer_clock import layer_clock
 from pages.ui.experiments.more_gpus import more_gpus
 from pages.ui.planner.cache_view import cache_view
 from pages.ui.planner.error_view import error_view
@@ -23,6 +24,7 @@ _NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {
 }
 _FREE: dict[str, Callable[[], None]] = {
     "Why not just more GPUs?": more_gpus,
+    "The clock of the layers": layer_clock,
     "How far off?": error_view,
 }
 

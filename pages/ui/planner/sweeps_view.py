@@ -1,0 +1,63 @@
+"""The planner against this machine's own sweeps, for the running model."""
+
+import streamlit as st
+
+from inference.own_machine import OwnPoint, held_against, median_error
+from inference.sweep_jobs import context_job, prompt_job
+from inference.trace import Phase
+from pages.charts.units import percent, seconds
+from pages.ui import state
+from pages.ui.data_table import data_table
+from pages.ui.experiment import run_job
+from pages.ui.live_chart import Table
+
+_PHASES: tuple[Phase, ...] = ("prefill", "decode")
+
+
+def sweeps_view() -> None:
+    """One line per sweep; the second is asked for once the first is there. Nothing is fitted to either."""
+    lab = state.laboratory()
+    sweeps = []
+    for job, label in ((prompt_job(), "Measure prefill"), (context_job(), "Measure decode")):
+        sweep = run_job(job, key=f"planner-{job.name.split(' ')[0]}-sweep", label=label)
+        if sweep is None:
+            break
+        sweeps.append(sweep)
+    if lab.ceilings is None or lab.engine is None or not sweeps:
+        return
+    is_overlapped = lab.engine.device.type != "cpu"
+    points = [
+        point
+        for sweep in sweeps
+        for point in held_against(sweep.spec, lab.ceilings, sweep.points, is_overlapped=is_overlapped)
+    ]
+    with st.container(border=True, key="card-planner-sweeps"):
+        data_table(
+            _table(points),
+            key="planner-sweeps",
+            title="This machine's own sweeps",
+            caption=_caption(points),
+        )
+
+
+def _caption(points: list[OwnPoint]) -> str:
+    known = [phase for phase in _PHASES if any(one.setting.phase == phase for one in points)]
+    errors = [f"{phase} {percent(median_error(points, phase))}" for phase in known]
+    return f"median error: {', '.join(errors)}; predicted from the measured roofs, no value was fitted to a sweep"
+
+
+def _table(points: list[OwnPoint]) -> Table:
+    return Table(
+        ["phase", "tokens in", "context", "measured", "predicted, estimated", "error"],
+        [
+            [
+                one.setting.phase,
+                f"{one.setting.num_query_tokens:,}",
+                f"{one.setting.context_len:,}",
+                seconds(one.measured_s),
+                seconds(one.predicted_s),
+                f"{percent(one.error)} too {'slow' if one.ratio > 1 else 'fast'}",
+            ]
+            for one in points
+        ],
+    )
