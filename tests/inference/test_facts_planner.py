@@ -1,4 +1,4 @@
-"""What the lesson on hardware quotes of the planner, worked out apart from it, from the fit and from the sources."""
+"""What lesson 13 quotes of the planner, worked out apart from it: from the fit and from the sources."""
 
 import pytest
 import yaml
