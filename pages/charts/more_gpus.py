@@ -12,11 +12,12 @@ from pages.charts.palette import CARD, ESTIMATE, INK, figure, label
 from pages.charts.units import seconds, significant
 
 HEIGHT = 330
-_STYLES: Mapping[Way, tuple[str, str, float]] = {
-    "replicas": ("square", ESTIMATE, 1.5),
-    "pipeline": ("diamond", ESTIMATE, 1.5),
-    "tensor parallel": ("circle", INK, 2.5),
+_STYLES: Mapping[Way, tuple[str, int, str, float]] = {
+    "pipeline": ("diamond", 13, ESTIMATE, 1.5),
+    "replicas": ("square", 7, ESTIMATE, 1.5),
+    "tensor parallel": ("circle", 10, INK, 2.5),
 }
+"""Mark, its size, colour and width of the line, in the order they are drawn: replicas lie on the pipeline."""
 _APART = 0.075
 """Least distance of two names at the ends of their lines, of the height of the plot."""
 
@@ -25,7 +26,7 @@ def more_gpus(uses: Sequence[Use]) -> go.Figure:
     """A line per way. A mark is hollow where weights and caches do not fit, and so is the run it stands for."""
     chart = figure(height=HEIGHT, x="accelerators", y="ms per token, estimated")
     highest = max(one.plan.itl_s for one in uses) * 1e3 * 1.12
-    for way in WAYS:
+    for way in _STYLES:
         _line(chart, [one for one in uses if one.way == way])
     _names(chart, uses, highest)
     _second_machine(chart)
@@ -41,7 +42,7 @@ def more_gpus(uses: Sequence[Use]) -> go.Figure:
 
 
 def _line(chart: go.Figure, uses: Sequence[Use]) -> None:
-    symbol, colour, width = _STYLES[uses[0].way]
+    symbol, size, colour, width = _STYLES[uses[0].way]
     chart.add_scatter(
         x=np.array([one.count for one in uses]),
         y=np.array([one.plan.itl_s * 1e3 for one in uses]),
@@ -49,7 +50,7 @@ def _line(chart: go.Figure, uses: Sequence[Use]) -> None:
         line={"color": colour, "width": width, "dash": "dash"},
         marker={
             "symbol": symbol,
-            "size": 9,
+            "size": size,
             "color": [colour if one.plan.memory.fits else CARD for one in uses],
             "line": {"color": colour, "width": 1.5},
         },
@@ -86,7 +87,7 @@ def _names(chart: go.Figure, uses: Sequence[Use], highest: float) -> None:
             math.log10(one.count),
             place,
             one.way,
-            colour=_STYLES[one.way][1],
+            colour=_STYLES[one.way][2],
             yref="paper",
             xanchor="left",
             yanchor="middle",

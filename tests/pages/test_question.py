@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from quizzes import ChoiceQuestion, WrittenQuestion, load_questions
+from quizzes.filled import filled
 from tests.quizzes.kinds import facts, kinds
 
 __all__ = ["facts"]
@@ -96,13 +97,13 @@ def test_a_choice_is_checked_with_a_click_and_can_be_changed(ttft: ChoiceQuestio
 
 def test_a_written_answer_is_shown_beside_the_rubric_and_the_model_answer(gpus: WrittenQuestion) -> None:
     app = open_page(GPUS)
-    assert gpus.model_answer not in texts(app)
+    assert filled(gpus.model_answer) not in texts(app)
     app.text_area[0].input("A pipeline helps nobody wait less.")
     app.button[0].click().run()
     shown = texts(app)
     assert f"- *mentioned:* {gpus.rubric[1].text}" in shown
     assert f"- *not seen in your answer:* {gpus.rubric[0].text}" in shown
-    assert gpus.model_answer in shown
+    assert filled(gpus.model_answer) in shown
     assert not app.exception
 
 
@@ -111,7 +112,7 @@ def test_a_blank_answer_gets_a_hint_and_no_rubric(gpus: WrittenQuestion) -> None
     app.text_area[0].input("  ")
     app.button[0].click().run()
     assert "the answer is blank; write at least a sentence" in texts(app)
-    assert gpus.model_answer not in texts(app)
+    assert filled(gpus.model_answer) not in texts(app)
 
 
 def test_a_learners_text_is_never_read_as_markdown() -> None:
