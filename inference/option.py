@@ -92,6 +92,11 @@ class Assumptions:
                 raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")
 
 
+def counted(number: int, what: str) -> str:
+    """`1 pass`, `4 passes`."""
+    return f"{number:,} {what}{'' if number == 1 else 'es' if what.endswith('s') else 's'}"
+
+
 def given(made: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
     """What every pass of this plan is computed with."""
     return made.spec, made.hardware, made.efficiency, exchange_of(made.hardware, made.deployment)

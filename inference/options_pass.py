@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from inference.acceptance import expected_tokens
 from inference.cost import kv_bytes
-from inference.option import Assumptions, Change, Option, given, total_tps
+from inference.option import Assumptions, Change, Option, counted, given, total_tps
 from inference.pass_time import decode_pass, peak, prefill_pass
 from inference.planner import Plan, plan
 from inference.prefix_records import saving
@@ -22,8 +22,8 @@ def speculation(made: Plan, assumed: Assumptions) -> Option:
     return Option(
         "Speculative decoding",
         "speculative-decoding",
-        f"{assumed.num_drafted} tokens drafted a pass, {percent(assumed.acceptance)} accepted, each drafted in "
-        f"{percent(assumed.draft_cost)} of a step of {made.batch_size:,} sequences; {turn}.",
+        f"{counted(assumed.num_drafted, 'token')} drafted a pass, {percent(assumed.acceptance)} accepted, each "
+        f"drafted in {percent(assumed.draft_cost)} of a step of {counted(made.batch_size, 'sequence')}; {turn}.",
         (
             Change("Tokens per pass", 1.0, expected, "tokens per pass"),
             Change("Mean gap without prompts", made.itl_s, gap_s, "s"),
@@ -54,7 +54,7 @@ def prefix_caching(made: Plan, assumed: Assumptions) -> Option:
         "Prefix caching",
         "prefix-caching",
         f"{percent(assumed.shared_share)} of the prompt is the same for all from its first token on and was "
-        f"computed before: {cached:,} tokens in full blocks of {block}.",
+        f"computed before: {counted(cached, 'token')} in full blocks of {block}.",
         (
             Change("FLOPs of a prefill", saved.cold.flops, saved.warm.flops, "FLOP"),
             Change("TTFT", made.ttft_s, after.ttft_s, "s"),
@@ -83,8 +83,14 @@ def cache_bits(made: Plan, bits: float) -> Option:
 def weight_bits(made: Plan, bits: float) -> Option:
     """Narrower weights; arithmetic in 8 bits too where weights and hardware both have them."""
     after = plan(made.spec, made.hardware, made.workload, replace(made.deployment, weight_bits=bits))
-    is_faster = peak(after.spec, after.hardware) > peak(made.spec, made.hardware)
-    products = "8-bit floats, which this machine multiplies faster" if is_faster else "the width they had before"
+    before, now = peak(made.spec, made.hardware), peak(after.spec, after.hardware)
+    products = "the width they had before"
+    if now != before:
+        products = (
+            f"8-bit floats, {significant(now / before)} times as fast"
+            if now > before
+            else "16 bits, slower than 8-bit floats"
+        )
     return Option(
         f"Weights of {bits:g} bits",
         "roofline",
@@ -105,7 +111,7 @@ def structured_output(made: Plan, assumed: Assumptions) -> Option:
     return Option(
         "Structured output",
         "sampling",
-        f"A mask over {made.spec.vocab_size:,} tokens for each of {made.batch_size} sequences at each step, "
+        f"A mask over {made.spec.vocab_size:,} tokens at each step of {counted(made.batch_size, 'sequence')}, "
         f"{seconds(assumed.mask_s)} each on the host while nothing else runs.",
         (
             Change("ITL", made.itl_s, gap_s, "s"),

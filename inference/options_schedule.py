@@ -1,7 +1,7 @@
 """Optimisations that change which work shares a pass, and where it runs: batching, chunks, disaggregation."""
 
 from inference.links import transfer_s
-from inference.option import Assumptions, Change, Option, given
+from inference.option import Assumptions, Change, Option, counted, given
 from inference.pass_time import mixed_pass, prefill_pass
 from inference.planner import Plan
 from inference.units import percent, scaled, seconds
@@ -58,8 +58,8 @@ def chunked_prefill(made: Plan, assumed: Assumptions) -> Option:
     return Option(
         name,
         "batching",
-        f"Prompts of {prompt:,} tokens among {made.batch_size} streams, {chunk:,} of them per pass: {len(starts)} "
-        "passes.",
+        f"Prompts of {counted(prompt, 'token')} among {counted(made.batch_size, 'stream')}, {chunk:,} of them per "
+        f"pass: {counted(len(starts), 'pass')}.",
         (
             Change("Worst gap", made.itl_s + made.prefill_s, max(passes_s), "s"),
             Change("TTFT", made.ttft_s, made.ttft_s - made.prefill_s + prefill_s, "s"),
@@ -80,7 +80,7 @@ def prefill_batching(made: Plan, assumed: Assumptions) -> Option:
     return Option(
         "Prefill batching",
         "batching",
-        f"{count} prompts of {work.prompt_tokens:,} tokens wait at the same time.",
+        f"{counted(count, 'prompt')} of {counted(work.prompt_tokens, 'token')} waiting at the same time.",
         (
             Change("Prompt tokens/s", tokens / (count * made.prefill_s), tokens / together_s, "tokens/s"),
             Change("Mean TTFT of the prompts", (count + 1) / 2 * made.prefill_s, together_s, "s"),

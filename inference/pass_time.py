@@ -149,15 +149,17 @@ def mixed_pass(
 ) -> PassTime:
     """A chunk of a prompt after `past` tokens of it, and one token of each of `batch_size` other sequences.
 
-    The weights are read once for both; so are the layers walked through.
+    The weights are read once for both; so are the layers walked through. The step's arithmetic hides behind the
+    reading of its caches, or the other way round, as in a step of its own.
     """
     chunk = prefill_pass(spec, hardware, rates, exchange, num_tokens=num_tokens, past=past, ways=ways)
     step = decode_pass(spec, hardware, rates, exchange, context_len=context_len, batch_size=batch_size, ways=ways)
-    twice = _weight_bytes(spec, num_tokens) + _weight_bytes(spec, batch_size)
-    spared = (twice - _weight_bytes(spec, num_tokens + batch_size)) / ways
+    bandwidth = rates.bandwidth_share * hardware.bandwidth * ways
+    read_s = [_weight_bytes(spec, n) / bandwidth for n in (num_tokens, batch_size, num_tokens + batch_size)]
+    hidden_s = min(step.memory_s - read_s[1], step.compute_s) if rates.is_summed else 0.0
     return PassTime(
-        memory_s=chunk.memory_s + step.memory_s - spared / (rates.bandwidth_share * hardware.bandwidth),
-        compute_s=chunk.compute_s + step.compute_s,
+        memory_s=chunk.memory_s + step.memory_s - read_s[0] - read_s[1] + read_s[2],
+        compute_s=chunk.compute_s + step.compute_s - hidden_s,
         layers_s=chunk.layers_s,
         exchange_s=exchange.seconds(spec, num_tokens + batch_size, ways),
         is_summed=rates.is_summed,

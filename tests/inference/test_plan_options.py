@@ -186,7 +186,9 @@ def test_eight_bits_halve_the_cache_and_double_the_arithmetic_where_hardware_has
 def test_widths_that_are_there_already_are_left_out() -> None:
     made = plan(EIGHT_B, H100, CHAT, Deployment(weight_bits=8, kv_bits=8))
     assert {"KV cache of 8 bits", "Weights of 8 bits"}.isdisjoint(found(made))
-    assert "Weights of 4 bits" in found(made)
+    four = found(made)["Weights of 4 bits"]
+    assert "products in 16 bits, slower than 8-bit floats" in four.condition
+    assert four.change("TTFT").gain < 1 < four.change("ITL").gain
 
 
 def test_a_mask_costs_every_step_and_gains_nothing() -> None:
@@ -268,7 +270,7 @@ def test_what_each_option_promises_and_what_it_never_does(
                 assert one.gain <= 1 + 1e-12
             if option.name in ("Disaggregation", "Chunked prefill") and one.name == "Worst gap":
                 assert one.gain >= 1 - 1e-12
-            if option.name == "Continuous batching" or option.name.startswith(("KV cache", "Weights")):
+            if option.name.startswith(("Continuous", "KV cache", "Weights")):  # from 16 bits
                 assert one.gain >= 1 - 1e-12
             if option.name == "Structured output":
                 assert one.gain <= 1
