@@ -37,22 +37,22 @@ def cache_view(made: Plan, settings: PlanSettings) -> None:
             title="KV cache against weights",
             caption=f"{spec.name}, batch {batch_size:,}; estimated",
             alt="Bytes of the KV caches against tokens of context, with the weights as a level line.",
-            table=lambda: _table([spec]),
+            table=lambda: table([spec]),
         )
     with st.container(key="planner-cache-words"):
         st.text(rule(spec))
-    table = state.remembered(
+    rows = state.remembered(
         "planner-cache-rows",
         (spec, spec.weight_bits, spec.kv_bits),
-        lambda: _table([spec, *_others(spec)]),
+        lambda: table([spec, *_others(spec)]),
     )
     with st.container(border=True, key="card-planner-outweigh"):
         data_table(
-            table,
+            rows,
             key="planner-outweigh",
             title="The smallest batch whose caches outweigh the weights",
             caption="by context, estimated; empty beyond the model's own. First this plan's; all at its widths",
-            marked=tuple((0, column) for column in range(len(table.columns))),
+            marked=tuple((0, column) for column in range(len(rows.columns))),
         )
 
 
@@ -62,7 +62,8 @@ def _others(spec: ModelSpec) -> list[ModelSpec]:
     return [replace(one, weight_bits=spec.weight_bits, kv_bits=spec.kv_bits) for one in rows if one.id != spec.id]
 
 
-def _table(specs: list[ModelSpec]) -> Table:
+def table(specs: list[ModelSpec]) -> Table:
+    """The smallest batch that outweighs the weights, model by model and context by context."""
     names = ["4K", "8K", "32K", "64K", "128K"]
     return Table(["model", "weights", "tokens to match", *names], [_row(spec) for spec in specs])
 

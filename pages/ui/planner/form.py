@@ -77,7 +77,7 @@ def plan_form() -> Form:
         model, machine, engine = _choices()
     with _line("work"):
         _preset()
-        numbers: dict[str, float | None] = {
+        numbers: dict[str, float] = {
             name: _whole(name, 118) for name in ("prompt_tokens", "output_tokens", "concurrency")
         }
         numbers |= {name: _bits(name) for name in fields.BITS}
@@ -91,9 +91,6 @@ def plan_form() -> Form:
         own_machine = measured[0]
     elif machine == fields.HERE:
         form.problems.append("This machine's roofs are not measured yet; choose another meanwhile.")
-    form.problems += [
-        f"{LABELS[name]} is empty; give a number." for name, value in numbers.items() if value is None
-    ]
     settings = PlanSettings(
         model=model if model in catalogue.models() else PlanSettings().model,
         hardware=machine if machine in catalogue.hardware() else PlanSettings().hardware,
@@ -103,8 +100,7 @@ def plan_form() -> Form:
         measured=measured[1] if measured else None,
         price=price,
     )
-    given = {name: value for name, value in numbers.items() if value is not None}
-    settings = replace(settings, **given)  # type: ignore[arg-type]  # by name
+    settings = replace(settings, **numbers)  # type: ignore[arg-type]  # by name
     with st.expander("Efficiency and link: the values, and where they come from", key="planner-efficiency"):
         settings = with_rates(settings, machine)
     form.settings = None if form.problems else settings
@@ -203,7 +199,7 @@ def _take_preset() -> None:
             state.set_widget(key(name), getattr(chosen, name))
 
 
-def _whole(name: str, width: int) -> int | None:
+def _whole(name: str, width: int) -> int:
     is_length = name in ("prompt_tokens", "output_tokens", "concurrency")
     return st.number_input(
         LABELS[name],
@@ -219,7 +215,7 @@ def _lengths_are_own() -> None:
     state.set_widget(key("preset"), fields.UNNAMED)
 
 
-def _bits(name: str) -> float | None:
+def _bits(name: str) -> float:
     return st.number_input(LABELS[name], key=key(name), step=1.0, format="%.4g", width=105, persist_state="session")
 
 

@@ -16,7 +16,7 @@ def options_view(made: Plan, settings: PlanSettings) -> None:
     found = state.remembered("planner-options", made, lambda: options(made))
     with st.container(border=True, key="card-planner-options"):
         data_table(
-            _table(found),
+            table(found),
             key="planner-options-table",
             title="What each optimisation would change",
             caption="estimated; one at a time, for this plan",
@@ -26,7 +26,8 @@ def options_view(made: Plan, settings: PlanSettings) -> None:
             st.text(f"{one.name}: {one.condition}" + f" Price: {one.price}" * bool(one.price))
 
 
-def _table(found: tuple[Option, ...]) -> Table:
+def table(found: tuple[Option, ...]) -> Table:
+    """A line per number that changes."""
     rows = []
     for one in found:
         for place, change in enumerate(one.changes):
