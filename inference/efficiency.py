@@ -37,6 +37,8 @@ class Efficiency:
     """The same of prefill."""
     batch_share: float | None = None
     """e in a step of several sequences, where thin products read slower than one row does; None: as for one."""
+    cache_passes: float = 1.0
+    """Times a step moves what it reads of the cache: more than once where a growing cache is copied first."""
     is_step_summed: bool = False
     """A decode step, too, reads and then computes: a CPU. An accelerator does both at once."""
 
@@ -45,6 +47,8 @@ class Efficiency:
             share = getattr(self, name)
             if share is not None and not 0 < share <= 1:
                 raise ValueError(f"{name} must be above 0 and at most 1, got {share:g}")
+        if not 1 <= self.cache_passes <= 10:
+            raise ValueError(f"cache_passes must be from 1 to 10, got {self.cache_passes:g}")
         if not 0 <= self.layer_s <= 1:
             raise ValueError(f"layer_s must be from 0 to 1 second, got {self.layer_s:g}")
 

@@ -7,7 +7,7 @@ from inference.cost import Work, operator_work
 from inference.roofline import Ceilings
 from inference.spec import ModelSpec
 
-_CACHE_PASSES = 3
+CACHE_PASSES = 3
 """transformers' growing cache copies itself at every pass (a read and a write), then attention reads it."""
 
 
@@ -39,7 +39,7 @@ def estimate(
     num_tokens = num_query_tokens * batch_size
     matmul_s = _matmul_s(lm_head, spec, ceilings, batch_size)
     matmul_s += sum(_matmul_s(part, spec, ceilings, num_tokens) for part in work.values())
-    moved = _CACHE_PASSES * attention.kv_read_bytes if context_len > num_query_tokens else attention.kv_write_bytes
+    moved = CACHE_PASSES * attention.kv_read_bytes if context_len > num_query_tokens else attention.kv_write_bytes
     attention_s = attention.flops / (ceilings.attention_flops or ceilings.flops) + moved / ceilings.bandwidth
     elementwise_s = ceilings.elementwise_s * num_tokens * spec.num_layers * spec.hidden_size
     return Estimate(ceilings.overhead_s, matmul_s, attention_s, elementwise_s)

@@ -6,6 +6,7 @@ from statistics import median
 
 from inference.deployment import Deployment, Workload, exchange_of
 from inference.efficiency import Efficiency
+from inference.estimate import CACHE_PASSES
 from inference.hardware import Hardware
 from inference.pass_time import decode_pass, prefill_pass
 from inference.planner import Plan, plan
@@ -60,7 +61,8 @@ def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool =
     Bandwidth: how fast the model's own matrices are read for one token, and for several less their arithmetic.
     FLOP/s: how a product's time grows with its tokens once it is long, and with it, as the planner has no term for
     them, the norms, activations and sums between the products, which grow alike. Clock: a pass of the same depth
-    with next to nothing in it, per layer. Left out: that a prompt of a few tokens is slower than either roof.
+    with next to nothing in it, per layer. The cache moves as often as the estimate says, at the matrices' rate.
+    Left out: that a prompt of a few tokens is slower than either roof.
 
     `is_overlapped`: an accelerator works while Python asks for the next layer; a CPU does one after the other.
     """
@@ -78,6 +80,7 @@ def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool =
         layer_s=ceilings.overhead_s / spec.num_layers,
         is_overlapped=is_overlapped,
         batch_share=min(1.0, median(thin) / machine.bandwidth) if thin else None,
+        cache_passes=CACHE_PASSES,
         is_step_summed=not is_overlapped,
     )
 

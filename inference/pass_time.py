@@ -95,7 +95,7 @@ def decode_pass(
     """
     more_logits = 2.0 * spec.lm_head_params * (num_query_tokens - 1) * batch_size
     work = forward_work(spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size)
-    cache = (work.kv_read_bytes + work.kv_write_bytes) * cache_share(spec, ways)
+    cache = (work.kv_read_bytes * rates.cache_passes + work.kv_write_bytes) * cache_share(spec, ways)
     share = (num_query_tokens * batch_size > 1 and rates.batch_share) or rates.bandwidth_share
     return PassTime(
         memory_s=(work.weight_bytes / ways + cache) / (share * hardware.bandwidth),

@@ -78,12 +78,13 @@ def test_what_stands_between_the_products_makes_every_token_longer() -> None:
 def test_a_decode_step_is_its_clock_its_bytes_and_its_arithmetic_one_after_another() -> None:
     made = own_plan(SPEC, ROUND, Workload(999, 2), memory_bytes=16e9)
     cache_bytes = 2 * 30 * 3 * 64 * 4  # of one token
-    read = 4 * (LAYER_WEIGHTS + HEAD_WEIGHTS) + 1001 * cache_bytes  # 1,000 read, and one of them written
+    moved = (3 * 1000 + 1) * cache_bytes  # copied, which reads and writes it, then read; one token is new
+    read = 4 * (LAYER_WEIGHTS + HEAD_WEIGHTS) + moved
     flops = 2 * (LAYER_WEIGHTS + HEAD_WEIGHTS) + 4 * 30 * 9 * 64 * 1000
     assert made.itl_s == pytest.approx(0.012 + read / 8e9 + flops / 160e9)
     assert made.memory.conversations == int((16e9 - SPEC.weight_bytes) // (1001 * cache_bytes))
     two = own_plan(SPEC, ROUND, Workload(999, 2, 2))
-    assert two.itl_s == pytest.approx(0.012 + (read + 1001 * cache_bytes) / 5e9 + 2 * flops / 160e9)
+    assert two.itl_s == pytest.approx(0.012 + (read + moved) / 5e9 + 2 * flops / 160e9)
 
 
 def test_matrices_that_are_read_faster_than_the_roof_raise_it() -> None:
@@ -115,8 +116,8 @@ def test_roofs_measured_before_the_products_were_still_serve() -> None:
 def test_it_agrees_with_the_estimate_that_adds_up_operators(settings_: list[Setting]) -> None:
     points = [Point(one, (one.estimate(SPEC, CALM).total_s,), ()) for one in settings_]
     found = held_against(SPEC, CALM, points)
-    assert median_error(found, settings_[0].phase) < 0.10
-    assert all(one.error < 0.35 for one in found)
+    assert median_error(found, settings_[0].phase) < 0.15
+    assert all(one.error < 0.40 for one in found)
 
 
 def test_a_point_is_held_against_its_median() -> None:
@@ -147,3 +148,17 @@ def test_better_roofs_never_slow_a_pass(bandwidth: float, flops: float, length: 
         fast, slow = (own_plan(SPEC, roofs, work) for roofs in (better, ROUND))
         assert fast.prefill_s <= slow.prefill_s * (1 + 1e-9)
         assert fast.itl_s <= slow.itl_s * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("batch_share", 0.0, "batch_share must be above 0 and at most 1, got 0"),
+        ("batch_share", 1.5, "got 1.5"),
+        ("cache_passes", 0.5, "cache_passes must be from 1 to 10, got 0.5"),
+        ("cache_passes", float("nan"), "got nan"),
+    ],
+)
+def test_shares_out_of_range_are_refused(name: str, value: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(own_efficiency(SPEC, ROUND), **{name: value})  # type: ignore[arg-type]  # by name
