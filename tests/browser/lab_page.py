@@ -10,6 +10,8 @@ IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PATIENCE_S = 90
 """What any one thing on a page may take: a busy machine is no fault of the app's."""
 CHARTS = ("candidates", "latency", "kv", "roofline", "map")
+_STILL = """() => !document.querySelector("[data-stale=true]") && document.getAnimations().every(
+    one => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity)"""
 # Streamlit asks below the page's own path first when a deep link is opened, then at the root (hazards: H22).
 _EXPECTED_404 = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
 
@@ -80,6 +82,11 @@ class LabPage:
 
     def wait_idle(self) -> None:
         self.page.wait_for_selector(IDLE)
+
+    def wait_still(self) -> None:
+        """Until nothing of the last view is left and nothing fades or slides any more."""
+        self.wait_idle()
+        self.page.wait_for_function(_STILL)
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=False).first

@@ -6,6 +6,7 @@ from tests.browser.lab_page import LabPage
 
 
 def check(lab: LabPage) -> None:
+    lab.wait_still()  # Streamlit dims what it is about to replace
     streamlits_own = {"exclude": [["[data-testid=stSidebarNav]"]]}  # its lists of pages hold headings
     found = Axe().run(lab.page, context=streamlits_own).response["violations"]
     serious = {

@@ -26,16 +26,14 @@ def workers(parent: int = 0) -> list[psutil.Process]:
     return sorted((one for one in children if _WORKER in one.cmdline()), key=lambda one: one.pid)
 
 
-def leftovers() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("two-phases-*"))
-
-
 @pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    files, descriptors = leftovers(), psutil.Process().num_fds()
+def _nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # looked up anew: nobody else writes there
+    descriptors = psutil.Process().num_fds()
     yield
     assert not workers()
-    assert leftovers() <= files
+    assert not list(tmp_path.iterdir())
     assert psutil.Process().num_fds() == descriptors
 
 
