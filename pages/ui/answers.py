@@ -32,6 +32,7 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
             on_run_ended=_settled,
             on_recorded=take_recorded,
             problem=problems.get(_name(question.id), ""),
+            before=_outcome_before(question.id),
         )
     else:
         show(
@@ -136,6 +137,14 @@ def take_recorded(question_id: str) -> None:
 def _guess(question_id: str) -> str | None:
     """The prediction that was committed, now or on an earlier visit."""
     return state.guess(_name(question_id)) or saved.earlier().predictions.get(question_id)
+
+
+def _outcome_before(question_id: str) -> bool | None:
+    """How this very guess turned out on an earlier visit; None if it was not run then, or has been run since."""
+    before = saved.earlier().answers.get(question_id)
+    if before is None or question_id in state.tab().answers or before.given != _guess(question_id):
+        return None
+    return before.is_correct
 
 
 def _settled(question: PredictQuestion, trace: Trace, run: str) -> Answer | None:

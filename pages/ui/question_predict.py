@@ -20,6 +20,7 @@ from quizzes import Answer, PredictQuestion
 
 _LOOK_AGAIN_S = 0.4
 RECORDED = "lighthouse"
+_EARLIER = {None: "", True: " on an earlier visit, and it was right", False: " on an earlier visit, and it was off"}
 
 
 def show_prediction(
@@ -31,8 +32,12 @@ def show_prediction(
     on_run_ended: Callable[[PredictQuestion, Trace, str], Answer | None],
     on_recorded: Callable[[str], None],
     problem: str,
+    before: bool | None = None,
 ) -> None:
-    """on_run_ended(question, trace, name of the run) gives the answer at every drawing once the run has ended."""
+    """before: whether this guess was right on an earlier visit, whose run is gone; None if there was none.
+
+    on_run_ended(question, trace, name of the run) gives the answer at every drawing once the run has ended.
+    """
     asked = question.asked("")
     with st.container(border=True, key=f"card-{question.id}"):
         st.markdown(f"**Predict first.** {asked.prompt}")
@@ -56,7 +61,7 @@ def show_prediction(
             trace = state.recorded(RECORDED) if answer else None
         else:
             found = lab.experiments.get(job, state.learner())
-            trace = _run_line(question, guess, job, found)
+            trace = _run_line(question, f"You predicted {guess}{_EARLIER[before]}.", job, found)
             answer = None
             if found and found.state == "done" and trace:
                 answer = on_run_ended(question, trace, f"{job.name}\n{found.started_s}")
@@ -67,7 +72,7 @@ def show_prediction(
 
 
 def _run_line(
-    question: PredictQuestion, guess: str, job: Job[Trace], found: Experiment[Trace] | None
+    question: PredictQuestion, said: str, job: Job[Trace], found: Experiment[Trace] | None
 ) -> Trace | None:
     is_running = bool(found and found.is_running)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"run-{question.id}-measure"):
@@ -84,7 +89,7 @@ def _run_line(
                 st.progress(min(found.report.fraction, 1.0), found.report.doing or "waiting for its turn")
         else:
             why = state.tab().problems.get(job.name) or (found.problem if found else "")
-            st.text(why or f"You predicted {guess}. The run: this prompt, up to {NUM_TOKENS} tokens, greedy.")
+            st.text(why or f"{said} The run: this prompt, up to {NUM_TOKENS} tokens, greedy.")
     clock(
         is_running=is_running,
         expected=0,

@@ -93,3 +93,20 @@ def test_an_empty_prompt_is_refused_before_any_pass(app: AppTest, question: Pred
     page_of.text_area[0].input("  ").run()
     press(page_of, "Run")
     assert "The prompt is empty" in said(page_of)
+
+
+def test_a_later_visit_says_how_a_prediction_turned_out_until_another_is_made(
+    app: AppTest, question: PredictQuestion
+) -> None:
+    first = AppTest.from_function(page, args=(question.id,), default_timeout=20).run()
+    key = saved_key(first)
+    saved.progress().predict(key, question.id, "123")
+    saved.progress().answer(key, question.id, "123", is_correct=False, idea=question.idea, submission="1")
+    later = AppTest.from_function(page, args=(question.id,), default_timeout=20)
+    later.session_state["learner"] = str(first.session_state["learner"])
+    later.run()
+    assert "You predicted 123 on an earlier visit, and it was off." in said(later)
+    later.text_input[0].input("124")
+    press(later, "Commit")
+    assert "You predicted 124." in said(later)
+    assert "earlier visit" not in said(later)
