@@ -25,6 +25,7 @@ _SHARES = {
     "hw_flops": "flops_share",
     "hw_attention": "attention_share",
     "hw_layer": "layer_s",
+    "hw_cache": "cache_passes",
 }
 _FLAGS = {"hw_overlap": "is_overlapped", "hw_steps": "is_step_summed"}
 _MEASURED_GB_S, _MEASURED_TFLOPS = Range(1e-3, 100_000, "GB/s"), Range(1e-6, 100_000, "TFLOP/s")
