@@ -142,6 +142,6 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
 
 
 def at_best(made: Plan) -> Plan:
-    """The same at full peak and bandwidth, without clock or exchange: the floor no engine gets under."""
+    """The same at full peak and bandwidth, without the layers' clock; exchanges stay. No engine gets under it."""
     ideal = replace(made.deployment, efficiency=AT_BEST)
     return plan(made.spec, made.hardware, made.workload, ideal)
