@@ -6,6 +6,7 @@ from inference.cost import kv_bytes
 from inference.efficiency import ENGINES, Efficiency, fitted
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.hardware import Hardware
+from inference.links import LINKS
 from inference.pass_time import Exchange, cache_share
 from inference.spec import ModelSpec
 
@@ -14,6 +15,8 @@ NVLINK_BANDWIDTH = 100e9
 """Bytes/s per direction: below it a link is PCIe or Ethernet, and the fitted latency does not speak for it."""
 INSIDE_S, ACROSS_S = 10e-6, 30e-6
 """Assumed seconds of a small all-reduce over PCIe inside a node, and between nodes."""
+ACROSS_BANDWIDTH = LINKS[2].bandwidth
+"""Assumed bytes/s between nodes: a port of 400 Gbit/s for every accelerator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +104,14 @@ class Memory:
 
 
 def exchange_of(hardware: Hardware, deployment: Deployment) -> Exchange:
-    """The link between accelerators: what the deployment says, else the hardware's own."""
-    link = deployment.link_bandwidth or hardware.interconnect_bandwidth
-    latency = deployment.all_reduce_s
+    """The link between accelerators: the deployment's, else the hardware's own; between nodes at most the network."""
+    own, is_across = hardware.interconnect_bandwidth, deployment.tensor_parallel > PER_NODE
+    if is_across and own is not None:
+        own = min(own, ACROSS_BANDWIDTH)
+    link, latency = deployment.link_bandwidth or own, deployment.all_reduce_s
     if latency is None:
         is_nvlink = link is not None and link >= NVLINK_BANDWIDTH
-        latency = fitted().all_reduce_s if is_nvlink else INSIDE_S
-        latency = ACROSS_S if deployment.tensor_parallel > PER_NODE else latency
+        latency = ACROSS_S if is_across else fitted().all_reduce_s if is_nvlink else INSIDE_S
     return Exchange(latency, link)
 
 

@@ -6,15 +6,12 @@ from typing import Literal, get_args
 from inference.deployment import ACROSS_S, INSIDE_S, PER_NODE, Deployment, Workload
 from inference.efficiency import AT_BEST
 from inference.hardware import Hardware
-from inference.links import LINKS
 from inference.planner import Plan, plan
 from inference.spec import ModelSpec
 
 Way = Literal["replicas", "pipeline", "tensor parallel"]
 WAYS: tuple[Way, ...] = get_args(Way)
 COUNTS = (1, 2, 4, 8, 16)
-ACROSS_BANDWIDTH = LINKS[2].bandwidth
-"""Bytes/s between machines, expected: a port of 400 Gbit/s for every accelerator. Assumed."""
 _EMPTY = Workload(1, 1)
 
 
@@ -71,7 +68,6 @@ def use(case: Case, way: Way, count: int) -> Use:
         pipeline_parallel=count if way == "pipeline" else 1,
         tensor_parallel=count if way == "tensor parallel" else 1,
         all_reduce_s=_latency_s(case, way, count),
-        link_bandwidth=None if case.is_at_best or count <= PER_NODE else ACROSS_BANDWIDTH,
         efficiency=AT_BEST if case.is_at_best else None,
     )
     return Use(way, count, plan(case.spec, machine, case.workload, deployment))

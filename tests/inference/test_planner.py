@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.catalogue import hardware, models
-from inference.deployment import Deployment, Workload, smallest_fit
+from inference.deployment import Deployment, Workload, exchange_of, smallest_fit
 from inference.efficiency import AT_BEST, ENGINES, efficiency
 from inference.hardware import Hardware
+from inference.pass_time import Exchange
 from inference.planner import at_best, plan
 from inference.spec import ModelSpec
 
@@ -45,8 +46,17 @@ def test_prefill_at_best(length: int, milliseconds: float) -> None:
 def test_tensor_parallelism_at_best(model: str, milliseconds: tuple[float, ...]) -> None:
     for ways, expected in zip((1, 2, 4, 8, 16), milliseconds, strict=True):
         split = replace(IDEAL, tensor_parallel=ways, all_reduce_s=30e-6 if ways > 8 else 10e-6)
-        found = plan(MODELS[model], H100, Workload(1, 1), split).itl_s * 1e3
+        latency_alone = replace(H100, interconnect_bandwidth=None)
+        found = plan(MODELS[model], latency_alone, Workload(1, 1), split).itl_s * 1e3
         assert found == pytest.approx(expected, abs=0.006 if expected < 5 else 0.055)
+
+
+def test_between_nodes_the_network_carries_the_messages() -> None:
+    inside, across = (exchange_of(H100, Deployment(tensor_parallel=ways)) for ways in (8, 16))
+    assert inside.link_bandwidth == 450e9
+    assert (across.link_bandwidth, across.all_reduce_s) == (50e9, 30e-6)
+    given = Deployment(tensor_parallel=16, link_bandwidth=100e9, all_reduce_s=5e-6)
+    assert exchange_of(H100, given) == Exchange(5e-6, 100e9)
 
 
 def test_replicas_and_stages_serve_more_people_but_none_faster() -> None:
