@@ -104,7 +104,7 @@ class Memory:
 
 
 def exchange_of(hardware: Hardware, deployment: Deployment) -> Exchange:
-    """The link between accelerators: the deployment's, else the hardware's own; between nodes at most the network."""
+    """The link between accelerators: the deployment's, else the hardware's own or the network's."""
     own, is_across = hardware.interconnect_bandwidth, deployment.tensor_parallel > PER_NODE
     if is_across and own is not None:
         own = min(own, ACROSS_BANDWIDTH)
