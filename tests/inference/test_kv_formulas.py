@@ -47,7 +47,7 @@ def test_each_formula_gives_what_a_hand_calculation_does(
 
 
 def test_mla_with_its_heads_expanded_is_the_published_655_gb() -> None:
-    # facts/claims.md f and the catalogue's source: 131,072 tokens, heads expanded; 9.2 GB as it is
+    # The catalogue's source: 131,072 tokens, heads expanded; 9.2 GB as it is
     spec = MODELS["deepseek-v3"]
     right, heads, _ = formulas(spec)
     assert cache_bytes(spec, heads, context_len=131_072) == pytest.approx(655e9, rel=1e-3)

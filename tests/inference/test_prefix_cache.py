@@ -82,7 +82,7 @@ def test_a_prompt_kept_to_its_end_computes_its_last_block_again() -> None:
 
 
 def test_the_worked_numbers_of_an_8b() -> None:
-    """facts/claims.md j: 2,000 shared and 100 new tokens."""
+    """Worked by hand: 2,000 shared and 100 new tokens."""
     spec = models()["llama-3.1-8b"]
     ids = [token % 128_000 for token in range(2_000)]
     cache = kept(200, block_size=16)

@@ -37,7 +37,7 @@ PATIENCE_S = 30
 @pytest.mark.parametrize(
     ("prompt_tokens", "new_tokens", "with_cache", "without_cache"),
     [
-        (1000, 500, 1_499, 624_750),  # facts/claims.md l
+        (1000, 500, 1_499, 624_750),  # worked by hand
         (8000, 1000, 8_999, 8_499_500),
         (7, 1, 7, 7),  # one token is one prefill either way
         (1, 3, 3, 1 + 2 + 3),

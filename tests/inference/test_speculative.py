@@ -14,7 +14,7 @@ from inference.speculative_records import Parting, Repeat, Request, Round, Specu
 
 @pytest.mark.parametrize(
     ("acceptance", "num_drafted", "expected"),
-    [  # facts/claims.md g, after equation 1 of arXiv 2211.17192
+    [  # equation 1 of arXiv 2211.17192
         (0.6, 2, 1.96),
         (0.6, 4, 2.31),
         (0.6, 7, 2.46),

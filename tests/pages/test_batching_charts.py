@@ -122,7 +122,7 @@ def test_four_prompts_in_turn_take_four_passes_and_wait_two_and_a_half_on_averag
 
 
 def test_the_weights_stop_being_the_cost_at_the_batch_of_the_claims() -> None:
-    assert crossover_batch(989e12 / 3.35e12, 16) == pytest.approx(295, abs=1)  # facts/claims.md c: H100, fp16
+    assert crossover_batch(989e12 / 3.35e12, 16) == pytest.approx(295, abs=1)  # H100, fp16
     assert crossover_batch(312e12 / 2.039e12, 16) == pytest.approx(153, abs=1)  # A100-80 SXM
 
 
@@ -134,7 +134,7 @@ def test_batch_costs_are_read_once_for_the_weights_and_per_sequence_for_the_cach
     ]
     points = [Point(settings[0], (0.005,), ()), Point(settings[1], (0.008,), ())]
     one, many = (batch_cost(point, spec, roofs) for point in points)
-    assert one.weights_s == many.weights_s == pytest.approx(4.48e-3, rel=2e-3)  # facts/claims.md c
+    assert one.weights_s == many.weights_s == pytest.approx(4.48e-3, rel=2e-3)  # 15.01 GB over 3.35e12
     assert many.kv_s == pytest.approx(32 * one.kv_s)
     assert many.arithmetic_s == pytest.approx(32 * one.arithmetic_s)
     assert one.kv_share < many.kv_share < 0.1
