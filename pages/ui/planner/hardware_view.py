@@ -46,7 +46,7 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
         )
     if refused := [one for one in best if one.plan is None]:
         with st.container(key="planner-rank-words"):
-            st.text("Not ranked. " + " ".join(f"{one.hardware.name}: {one.refusal}." for one in refused))
+            st.text("Not ranked. " + " ".join(f"{_refusal(one)}." for one in refused))
 
 
 def _ranks(made: Plan) -> tuple[Rank, ...]:
@@ -61,7 +61,7 @@ def _table(ranks: list[Rank], order: Order) -> Table:
         ["hardware", "estimated", "decides", "accelerators at least"],
         [
             [
-                name(one) if one.plan else f"{one.hardware.name}: {one.refusal}",
+                name(one) if one.plan else _refusal(one),
                 value(one, order),
                 decides(one, order),
                 "–" if one.ways is None else str(one.ways),
@@ -69,3 +69,8 @@ def _table(ranks: list[Rank], order: Order) -> Table:
             for one in ranks
         ],
     )
+
+
+def _refusal(one: Rank) -> str:
+    """Why a machine has no place, with its name."""
+    return one.refusal if one.refusal.startswith(one.hardware.name) else f"{one.hardware.name}: {one.refusal}"

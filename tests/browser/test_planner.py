@@ -1,0 +1,61 @@
+"""The planner in a browser: by keyboard, reopened from its link, and taken along as files."""
+
+import csv
+import io
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.lab_page import LabPage
+from tests.browser.steady import check
+
+pytestmark = [pytest.mark.browser, pytest.mark.real_model]
+VIEWS = ("Time", "Throughput", "Hardware", "Optimisations", "Cache and weights", "How far off?")
+
+
+def _numbers(lab: LabPage) -> list[str]:
+    return lab.page.locator(".pa-value").all_inner_texts()
+
+
+def _type(lab: LabPage, label: str, value: str) -> None:
+    """By keyboard alone, from wherever the focus is."""
+    field = lab.page.get_by_role("spinbutton", name=label)
+    for _ in range(60):
+        if field.evaluate("node => node === document.activeElement"):
+            break
+        lab.page.keyboard.press("Tab")
+    expect(field).to_be_focused()
+    lab.page.keyboard.press("Control+A")
+    lab.page.keyboard.type(value)
+    lab.page.keyboard.press("Enter")
+    lab.wait_idle()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_every_view_fits_and_has_no_serious_accessibility_problem(
+    server: str, browser: Browser, width: int, scheme: str
+) -> None:
+    lab = LabPage.open(browser, server, "/planner", width=width, scheme=scheme)
+    for view in VIEWS:
+        lab.view(view)
+        check(lab)
+    lab.close()
+
+
+def test_a_plan_made_by_keyboard_is_made_again_by_its_link_and_exported(server: str, browser: Browser) -> None:
+    lab = LabPage.open(browser, server, "/planner")
+    expect(lab.page.locator(".pa-value")).to_have_count(5)
+    _type(lab, "Prompt tokens", "4096")
+    _type(lab, "Conversations", "16")
+    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
+    numbers = _numbers(lab)
+    table = list(csv.DictReader(io.StringIO(lab.exported("CSV"))))
+    assert {row["name"]: row["value"] for row in table}["prompt_tokens"] == "4096"
+    assert lab.exported("Markdown").startswith("# Llama-3.1-8B on NVIDIA H100")
+    lab.press("Export")
+    address = lab.page.locator(".st-key-planner-export code, [data-testid=stPopoverBody] code").first.inner_text()
+    lab.go("/planner?" + address.partition("?")[2])
+    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
+    assert _numbers(lab) == numbers
+    lab.close()
