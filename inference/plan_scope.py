@@ -28,7 +28,7 @@ def _sentences(made: Plan) -> Iterator[str]:
             f"No published {' or '.join(missing)} of this engine class on {where}: "
             f"{'its' if len(missing) == 1 else 'the'} values are those of the engine in general."
         )
-    if made.efficiency != efficiency(engine, made.hardware) and not _is_best(made):
+    if made.efficiency != efficiency(engine, made.hardware):
         yield "The efficiency values are your own; the errors are those of the fitted ones."
     yield from _sizes(made, near or rows)
     yield from _kinds(made, rows)
@@ -78,7 +78,3 @@ def _prefills(rows: list[PublishedRun]) -> list[PublishedRun]:
 
 def _decodes(rows: list[PublishedRun]) -> list[PublishedRun]:
     return [run for run in rows if run.kind in ("decode", "request")]
-
-
-def _is_best(made: Plan) -> bool:
-    return made.efficiency.bandwidth_share == 1 and made.efficiency.layer_s == 0

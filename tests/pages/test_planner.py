@@ -160,3 +160,15 @@ def test_peaks_that_smell_of_sparsity_are_told(planner: AppTest) -> None:
     assert "it probably counts 2:4 sparsity" in texts(planner)
     put(planner, "hw_tflops_16bit", None)
     assert "of your own hardware is missing" in head(planner)
+
+
+def test_a_plan_outlives_a_visit_to_another_page(planner: AppTest) -> None:
+    put(planner, "model", "numbers")
+    put(planner, "num_layers", 40)
+    put(planner, "layer_us-serving-h100-sxm-80gb", 50.0)
+    before = values(planner)
+    planner.switch_page("../learn/glossary.py")
+    planner.run()
+    planner.switch_page("../plan/planner.py")
+    planner.run()
+    assert values(planner) == before

@@ -18,7 +18,11 @@ def sweeps_view() -> None:
     """One line per sweep; the second is asked for once the first is there. Nothing is fitted to either."""
     lab = state.laboratory()
     sweeps = []
-    for job, label in ((prompt_job(), "Measure prefill"), (context_job(), "Measure decode")):
+    for name, job, label in (
+        ("Prefill by prompt length", prompt_job(), "Measure prefill"),
+        ("Decode step by context length", context_job(), "Measure decode"),
+    ):
+        st.caption(f"{name}, the running model on this machine")
         sweep = run_job(job, key=f"planner-{job.name.split(' ')[0]}-sweep", label=label)
         if sweep is None:
             break
@@ -35,7 +39,7 @@ def sweeps_view() -> None:
         data_table(
             _table(points),
             key="planner-sweeps",
-            title="This machine's own sweeps",
+            title=f"This machine's own sweeps: {lab.engine.spec.name}",
             caption=_caption(points),
         )
 
