@@ -77,6 +77,7 @@ class Keyboard:
 
     def answer(self, question: Question) -> None:
         """From outside its card to its verdict."""
+        self.page.wait_for_selector(IDLE, timeout=30_000)
         self.tab_to(lambda focus: focus.card == question.id)
         self._answer[question.kind](question)
         verdict = "Right." if question.kind not in ("predict", "written") else "Right.|Not quite.|Model answer"
@@ -114,14 +115,23 @@ class Keyboard:
             if place:
                 self.tab_to(lambda focus: focus.tag == "INPUT" and focus.card == question.id)
             text = _MARKS.sub("", _texts(question)[item])
-            self.page.keyboard.press("ArrowDown")
-            self.page.get_by_role("option").first.wait_for()
+            self._open_list()
             for _ in _texts(question):
                 if _MARKS.sub("", self.page.evaluate(_OPTION)) == text:
                     break
                 self.page.keyboard.press("ArrowDown")
             self.press("Enter")
         self._button("Check")
+
+    def _open_list(self) -> None:
+        """A list shuts when the page is drawn anew under it: a learner on a busy machine presses again."""
+        option = self.page.get_by_role("option").first
+        for _ in range(MAX_STOPS):
+            self.page.keyboard.press("ArrowDown")
+            self.page.wait_for_timeout(300)
+            if option.is_visible():
+                return
+        raise AssertionError("the list of options never opened")
 
     def _type(self, text: str) -> None:
         self.page.keyboard.type(text)
