@@ -64,7 +64,8 @@ def model_from_config() -> ModelSpec:
         "config.json of a Hugging Face model",
         key=key("config"),
         height=120,
-        max_chars=LONGEST_TEXT,
+        max_chars=3 * LONGEST_TEXT,  # above LONGEST_TEXT words say so; a far longer text the browser leaves out
+        help=f"At most {LONGEST_TEXT:,} characters; real files have a few thousand.",
         placeholder='{"model_type": "llama", …}',
         persist_state="session",
     )
