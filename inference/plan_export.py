@@ -26,7 +26,7 @@ class Line:
     value: str | float
     unit: str = ""
     at_best: float | str = ""
-    """The same at full peak and bandwidth."""
+    """The same at full peak and bandwidth; exchanges stay."""
     note: str = ""
 
 
