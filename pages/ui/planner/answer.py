@@ -95,8 +95,9 @@ def words(made: Plan) -> list[str]:
             f"Prompts of others come in between: the mean gap, TPOT, is {seconds(made.tpot_s)}. If all start at "
             f"once, the last waits {seconds(made.burst_ttft_s)} for its first token."
         )
+    served = made.deployment
     floor = "At best: the whole peak and bandwidth, and nothing an engine adds" + (
-        "; the exchanges between accelerators stay." if made.deployment.num_accelerators > 1 else "."
+        "; the exchanges between accelerators stay." if served.num_accelerators > served.replicas else "."
     )
     return [*told, floor if made.hardware.is_measured else f"{_tolerance_in_words()} {floor}"]
 
