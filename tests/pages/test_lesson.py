@@ -46,6 +46,7 @@ def test_a_lesson_shows_its_text_questions_and_experiments(app: AppTest, lesson:
     assert not any(text.value.startswith("This experiment cannot be shown") for text in app.text)
     keys = {button.key for button in app.button}
     assert len({key for key in keys if key}) >= len(lesson.questions)
+    assert not [button.label for button in app.button if button.proto.type == "primary"], "reading on comes next"
 
 
 def test_a_course_has_experiments_that_are_there() -> None:
