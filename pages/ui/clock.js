@@ -2,7 +2,8 @@
 // holds back repeats of the right arrow until what the last press asked for has arrived.
 const timers = new WeakMap()
 const HELD_MS = 1500 // a press that led to nothing holds back others no longer than this
-const gate = { shown: null, closedFor: null, until: 0 }
+const LEAVING_MS = 3000 // a tick sent after a click on a link would take the place of the page change it asks for
+const gate = { shown: null, closedFor: null, until: 0, leavingUntil: 0 }
 
 function pace(event) {
   if (event.key === " " && event.repeat) event.stopImmediatePropagation() // a held space would play and pause in turn
@@ -16,6 +17,11 @@ function pace(event) {
   }
 }
 
+function leave(event) {
+  const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey
+  if (event.target.closest?.("a[href]") && !opensElsewhere) gate.leavingUntil = performance.now() + LEAVING_MS
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   clearInterval(timers.get(parentElement))
   if (data.expected !== gate.shown) gate.closedFor = null
@@ -23,10 +29,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   removeEventListener("keydown", window.twoPhasesPace, true)
   addEventListener("keydown", pace, true)
   window.twoPhasesPace = pace
+  removeEventListener("click", window.twoPhasesLeave, true)
+  addEventListener("click", leave, true)
+  window.twoPhasesLeave = leave
   const stop = () => clearInterval(timers.get(parentElement))
   if (!data.isRunning) return stop
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches
-  const tick = () => setTriggerValue("ticked", { expected: data.expected, isCalm, sent: performance.now() })
+  const tick = () => {
+    if (performance.now() < gate.leavingUntil) return
+    setTriggerValue("ticked", { expected: data.expected, isCalm, sent: performance.now() })
+  }
   const first = setTimeout(() => {
     tick()
     timers.set(parentElement, setInterval(tick, 3000)) // a tick lost with the connection is sent again
