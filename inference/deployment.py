@@ -8,8 +8,11 @@ from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.hardware import Hardware
 from inference.links import LINKS
 from inference.pass_time import Exchange, cache_share
+from inference.ranges import Range
 from inference.spec import ModelSpec
 
+BITS = Range(0.5, 64, "bits")
+_LATENCY_S, _LINK = Range(0, 1, "second"), Range(1e6, 1e14, "bytes/s")
 PER_NODE = 8
 NVLINK_BANDWIDTH = 100e9
 """Bytes/s per direction: below it a link is PCIe or Ethernet, and the fitted latency does not speak for it."""
@@ -57,16 +60,15 @@ class Deployment:
 
     def __post_init__(self) -> None:
         for name in ("weight_bits", "kv_bits"):
-            if not 0.5 <= getattr(self, name) <= 64:
-                raise ValueError(f"{name} must be from 0.5 to 64 bits, got {getattr(self, name):g}")
+            BITS.number(name, getattr(self, name))
         for name in ("tensor_parallel", "pipeline_parallel", "replicas"):
             _check(name, getattr(self, name), 4096)
         if self.engine not in ENGINES:
             raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {self.engine!r}")
-        if self.all_reduce_s is not None and not 0 <= self.all_reduce_s <= 1:
-            raise ValueError(f"all_reduce_s must be from 0 to 1 second, got {self.all_reduce_s:g}")
-        if self.link_bandwidth is not None and not 1e6 <= self.link_bandwidth <= 1e14:
-            raise ValueError(f"link_bandwidth must be from 1e6 to 1e14 bytes/s, got {self.link_bandwidth:g}")
+        if self.all_reduce_s is not None:
+            _LATENCY_S.number("all_reduce_s", self.all_reduce_s)
+        if self.link_bandwidth is not None:
+            _LINK.number("link_bandwidth", self.link_bandwidth)
 
     @property
     def num_accelerators(self) -> int:

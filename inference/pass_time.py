@@ -190,4 +190,7 @@ def peak(spec: ModelSpec, hardware: Hardware, *, is_optional: bool = False) -> f
             return known[dtype]
     if is_optional:
         return float("inf")
-    raise ValueError(f"{hardware.name} has no sourced peak FLOP/s, so its prefill can't be predicted")
+    raise ValueError(
+        f"{hardware.name} has no sourced peak FLOP/s, so its prefill can't be predicted; describe it as hardware "
+        "of your own, with a peak"
+    )

@@ -146,8 +146,10 @@ def test_prompts_of_others_stretch_the_mean_gap_and_not_the_step() -> None:
         ({}, {"pipeline_parallel": 33}, "more than Llama-3.1-8B's 32 layers"),
         ({}, {"weight_bits": 0}, "weight_bits must be from 0.5 to 64 bits, got 0"),
         ({}, {"weight_bits": float("nan")}, "weight_bits must be from 0.5 to 64 bits, got nan"),
+        ({}, {"kv_bits": "16"}, "kv_bits must be a number from 0.5 to 64 bits, got '16'; write it without quotes"),
         ({}, {"engine": "magic"}, "engine must be one of eager, serving, compiled, llama.cpp, megakernel"),
         ({}, {"link_bandwidth": -1.0}, "link_bandwidth must be"),
+        ({}, {"all_reduce_s": "fast"}, "all_reduce_s must be a number from 0 to 1 second, got 'fast'"),
     ],
 )
 def test_bad_input_is_refused_with_its_rule(work: dict[str, Any], deployment: dict[str, Any], message: str) -> None:
@@ -161,7 +163,7 @@ def test_bad_input_is_refused_with_its_rule(work: dict[str, Any], deployment: di
 
 
 def test_a_machine_without_a_peak_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"EPYC.* has no sourced peak FLOP/s"):
+    with pytest.raises(ValueError, match=r"EPYC.* has no sourced peak FLOP/s.*describe it as hardware of your own"):
         plan(EIGHT_B, HARDWARE["2x-epyc-9654"], Workload(10, 10))
 
 
