@@ -1,5 +1,6 @@
 """The planner's words and figures: what they say of plans whose numbers are known."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from pages.charts.planner_time import request_time
 from pages.ui.planner import fields
 from pages.ui.planner.answer import answer
 from pages.ui.planner.cache_view import table as cache_table
+from pages.ui.planner.form import by_label
 from pages.ui.planner.ledger import ledger
 from pages.ui.planner.options_view import table as options_table
 
@@ -34,12 +36,18 @@ def test_the_answer_has_the_worked_example_beside_what_to_expect() -> None:
         "TPS in all": "216 tok/s",
         "E2E": "2.31 s",
     }
-    assert all(one.tolerance.startswith("±") for one in shown.values())
+    assert all(re.fullmatch(r"median error \d+\.\d %", one.tolerance) for one in shown.values())
     assert {name: one.phase for name, one in shown.items() if one.phase} == {
         "TTFT": "prefill",
         "ITL": "decode",
         "TPS per user": "decode",
     }
+
+
+def test_no_error_stands_beside_a_number_outside_what_was_checked() -> None:
+    outside = answer(make(PlanSettings("mixtral-8x7b", tensor_parallel=2)))
+    assert {one.tolerance for one in outside.numbers} == {"not checked"}
+    assert outside.warnings
 
 
 def test_the_answer_says_what_the_work_is_heavy_in_and_what_each_phase_waits_for() -> None:
@@ -49,6 +57,19 @@ def test_the_answer_says_what_the_work_is_heavy_in_and_what_each_phase_waits_for
     assert "A decode step is memory-bound" in said
     heavy = make(PlanSettings(prompt_tokens=16_000, output_tokens=40, concurrency=32))
     assert " ".join(answer(heavy).words).startswith("Prefill-heavy: 9")
+
+
+def test_the_prompts_of_all_stages_of_a_pipeline_are_counted() -> None:
+    said = answer(make(PlanSettings(concurrency=8, pipeline_parallel=4))).words[0]
+    assert "for 8 prompts of 2,048 tokens" in said
+    assert "the stages at work on different ones" in said
+
+
+def test_a_message_has_the_words_of_the_form() -> None:
+    assert by_label("bandwidth_share must be from 0.01 to 1, got 2") == (
+        "share of the bandwidth must be from 0.01 to 1, got 2"
+    )
+    assert by_label("num_hidden_layers must be from 1 to 1,000") == "num_hidden_layers must be from 1 to 1,000"
 
 
 def test_what_does_not_fit_is_said_beside_the_numbers_and_nothing_is_when_it_does() -> None:

@@ -16,8 +16,8 @@ export default function ({ data, parentElement }) {
       const item = element("div", "pa-number", "")
       item.style.setProperty("--accent", colours[number.phase] ?? "var(--st-border-color)")
       const value = element("dd", "pa-value", number.value)
-      value.append(element("span", "pa-tolerance", ` ${number.tolerance}`))
-      item.append(element("dt", "pa-label", number.label), value, element("dd", "pa-best", number.best))
+      const tolerance = element("dd", "pa-best", number.tolerance)
+      item.append(element("dt", "pa-label", number.label), value, tolerance, element("dd", "pa-best", number.best))
       return item
     }),
   )

@@ -29,6 +29,7 @@ class Number:
     value: str
     best: str
     tolerance: str
+    """How far off it was where it was checked; that it was not, for a plan outside of that."""
     phase: str = ""
     """Whose colour it has."""
 
@@ -63,9 +64,10 @@ def _head(made: Plan) -> str:
 
 def _numbers(made: Plan) -> tuple[Number, ...]:
     best, first = at_best(made), first_step_s(at_best(made))
-    is_known = not made.hardware.is_measured
+    elsewhere = "" if made.hardware.is_measured else "not checked"
+    is_outside = bool(outside(made))
     prefill, decode, whole = (
-        f"±{percent(of.median)}" if is_known else ""
+        elsewhere if is_outside else f"median error {percent(of.median)}"
         for of in (tolerance("prefill"), tolerance("decode"), tolerance_of_request(made))
     )
 
@@ -105,25 +107,28 @@ def words(made: Plan) -> list[str]:
 def _tolerance_in_words() -> str:
     prefill, decode = tolerance("prefill"), tolerance("decode")
     return (
-        f"± is the median error on published rows held back from the fit: {prefill.count} of prefill, of which "
-        f"{percent(prefill.within_30)} are within 30 %, and {decode.count} of decode, {percent(decode.within_30)}."
+        f"Of published rows held back from the fit, {prefill.count} of prefill are {percent(prefill.median)} off "
+        f"at the median, {percent(prefill.within_30)} of them within 30 %; {decode.count} of decode "
+        f"{percent(decode.median)}, {percent(decode.within_30)} of them within 30 %."
     )
 
 
 def _heavy(made: Plan) -> str:
-    share, work, batch = made.prefill_share, made.workload, made.batch_size
+    share, work, many = made.prefill_share, made.workload, made.per_replica
     name, part = ("Prefill-heavy", share) if share > 0.5 else ("Decode-heavy", 1 - share)
     phase = "prefill" if share > 0.5 else "decode"
     steps = work.output_tokens - 1
-    if batch == 1:
+    if many == 1:
         why = (
             f"the prompt of {work.prompt_tokens:,} tokens takes one pass of {seconds(made.prefill_s)}, its answer "
             f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
         )
     else:
+        is_piped = made.deployment.pipeline_parallel > 1
         why = (
-            f"{batch:,} prompts of {work.prompt_tokens:,} tokens take {seconds(made.prefill_s)} each, one after "
-            f"another; their answers share {steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
+            f"{many:,} prompts of {work.prompt_tokens:,} tokens take {seconds(made.prompt_s)} each, "
+            f"{'the stages at work on different ones' if is_piped else 'one after another'}; their answers share "
+            f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
         )
     return f"{name}: {percent(part)} of the accelerators' time is {phase}, for {why}."
 

@@ -1,5 +1,7 @@
 """The widgets of the planner's form by key: the values that spell given settings, and what they are called."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from inference.deployment import PER_NODE
@@ -41,6 +43,11 @@ EXPERTS = (
     "num_dense_layers",
 )
 MACHINE = ("memory_gb", "bandwidth_gb_s", "tflops_16bit", "tflops_fp8", "tflops_fp32", "link_gb_s", "tdp_w")
+
+
+def named(problem: str, names: Mapping[str, str]) -> str:
+    """A message of the arithmetic, which names a field as code does, in the words of the form."""
+    return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), problem)
 
 
 def key(name: str) -> str:

@@ -28,13 +28,27 @@ LABELS = {
     "weight_bits": "Weight bits",
     "kv_bits": "Cache bits",
 }
+_SPOKEN = {
+    **LABELS,
+    "bandwidth_share": "share of the bandwidth",
+    "layer_us": "time per layer",
+    "flops_share": "share of the FLOP/s",
+    "attention_share": "share of the FLOP/s in attention",
+    "is_overlapped": "overlap",
+    "all_reduce_us": "one all-reduce",
+    "link_gb_s": "link",
+    "memory_gb": "memory",
+    "bandwidth_gb_s": "bandwidth",
+    "tflops_16bit": "16-bit peak",
+    "tflops_fp8": "FP8 peak",
+    "tflops_fp32": "FP32 peak",
+    "tdp_w": "TDP",
+}
 
 
 def by_label(problem: str) -> str:
-    """The arithmetic names a field as code does; the form has its label."""
-    for name, label in LABELS.items():
-        problem = problem.replace(name, label)
-    return problem
+    """A message with the form's words for its fields; those of a config.json keep the file's names."""
+    return fields.named(problem, _SPOKEN)
 
 
 def open_link() -> None:

@@ -11,7 +11,7 @@ from inference.pasted_config import LONGEST_TEXT, spec_from_json, suggested_weig
 from inference.peak_warnings import peak_warnings
 from inference.spec import ModelSpec
 from pages.ui import state
-from pages.ui.planner.fields import EXPERTS, MACHINE, SHAPE, key, typed_model
+from pages.ui.planner.fields import EXPERTS, MACHINE, SHAPE, key, named, typed_model
 
 _STARTING_MODEL, _STARTING_MACHINE = "llama-3.1-8b", "h100-sxm-80gb"
 _LABELS = {
@@ -53,7 +53,10 @@ def model_by_numbers() -> ModelSpec:
         for name, label in (("is_tied", "LM head tied"), ("is_mlp_gated", "Gated MLP")):
             state.widget_default(key(name), getattr(start, name))
             values[name] = st.toggle(label, key=key(name), persist_state="session")
-    made = typed_model(values)
+    try:
+        made = typed_model(values)
+    except ValueError as error:
+        raise ValueError(named(str(error), _LABELS)) from None
     st.text(f"{made.total_params:,} parameters, counted from these numbers.")
     return made
 
