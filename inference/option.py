@@ -104,6 +104,5 @@ def given(made: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
 
 def total_tps(made: Plan, *, gap_s: float) -> float:
     """`Plan.tps_total` if the steps brought a token to everybody every `gap_s` seconds."""
-    work = made.workload
-    round_s = made.per_replica * made.prompt_s + (work.output_tokens - 1) * gap_s
-    return work.concurrency * work.output_tokens / round_s
+    round_s = made.per_replica * made.prompt_s + (made.workload.output_tokens - 1) * gap_s
+    return made.tps_total * made.round_s / round_s

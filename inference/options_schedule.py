@@ -28,7 +28,7 @@ def continuous_batching(made: Plan, assumed: Assumptions) -> Option:
         f"tokens, which leaves {percent(useful)} of the slots useful.",
         (
             Change("TTFT", waited_s, made.ttft_s, "s"),
-            Change("TPS, all", made.workload.concurrency * mean / static_s, made.tps_total, "tokens/s"),
+            Change("TPS, all", made.tps_total * made.round_s / static_s, made.tps_total, "tokens/s"),
         ),
         "A prompt that joins makes the others wait for its prefill.",
     )

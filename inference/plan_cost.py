@@ -31,12 +31,9 @@ def energy_kwh(made: Plan) -> PerMillion | None:
 
 
 def _booked(made: Plan, per_second: float) -> PerMillion:
-    """A rate per accelerator and second over the tokens served in one round."""
-    round_ = per_second * made.deployment.num_accelerators * made.round_s
-    tokens_in = made.workload.concurrency * made.workload.prompt_tokens
-    tokens_out = made.workload.concurrency * made.workload.output_tokens
+    """A rate per accelerator and second over the tokens served in one."""
+    whole = MILLION * per_second * made.deployment.num_accelerators / made.tps_total
+    tokens_in = made.workload.prompt_tokens / made.workload.output_tokens
     return PerMillion(
-        input=MILLION * round_ * made.prefill_share / tokens_in,
-        output=MILLION * round_ * (1 - made.prefill_share) / tokens_out,
-        whole=MILLION * round_ / tokens_out,
+        input=whole * made.prefill_share / tokens_in, output=whole * (1 - made.prefill_share), whole=whole
     )

@@ -27,6 +27,8 @@ class Plan:
     """Of one prompt alone."""
     decode: PassTime
     """Of one step of all conversations of a replica, halfway through their answers."""
+    lighter_decode: PassTime
+    """The same of a replica with one conversation less: some have that many where they don't share out evenly."""
     batch_size: int
     """Conversations in one step: those of a replica, shared out over its pipeline's stages."""
     memory: Memory
@@ -73,8 +75,13 @@ class Plan:
 
     @property
     def tps_total(self) -> float:
-        """Output tokens per second of the whole deployment, its accelerators never idle."""
-        return self.workload.concurrency * self.workload.output_tokens / self.round_s
+        """Output tokens per second of all replicas together, each at its own pace and never idle."""
+        most, replicas = self.per_replica, self.deployment.replicas
+        num_lighter = most * replicas - self.workload.concurrency
+        rate = (replicas - num_lighter) * most / self.round_s
+        if most > 1 and num_lighter:
+            rate += num_lighter * (most - 1) / self._round_s(most - 1, self.lighter_decode)
+        return rate * self.workload.output_tokens
 
     @property
     def prefill_tps(self) -> float:
@@ -89,8 +96,8 @@ class Plan:
 
     @property
     def round_s(self) -> float:
-        """Time in which a replica serves every one of its conversations once: all prompts, then all steps."""
-        return self.per_replica * self.prompt_s + (self.workload.output_tokens - 1) * self.itl_s
+        """Time in which the busiest replica serves all its conversations once: all prompts, then all steps."""
+        return self._round_s(self.per_replica, self.decode)
 
     @property
     def regimes(self) -> dict[Phase, Regime]:
@@ -106,6 +113,10 @@ class Plan:
     def prompt_s(self) -> float:
         """What one prompt takes from the others: stages of a pipeline work on different prompts."""
         return self.prefill_s / min(self.deployment.pipeline_parallel, self.per_replica)
+
+    def _round_s(self, conversations: int, decode: PassTime) -> float:
+        prompts_s = conversations * self.prefill_s / min(self.deployment.pipeline_parallel, conversations)
+        return prompts_s + (self.workload.output_tokens - 1) * (decode.total_s + self.hop_s)
 
 
 def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment = _PLAIN) -> Plan:
@@ -126,7 +137,15 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
     exchange = exchange_of(hardware, deployment)
     per_replica = share_out(workload.concurrency, deployment.replicas)
     batch_size = share_out(per_replica, stages)
-    middle = workload.middle_context
+    lighter_size = (
+        share_out(max(1, per_replica - 1), stages) if workload.concurrency % deployment.replicas else batch_size
+    )
+
+    def step(size: int) -> PassTime:
+        middle = workload.middle_context
+        return decode_pass(spec, hardware, rates, exchange, context_len=middle, batch_size=size, ways=ways)
+
+    decode = step(batch_size)
     return Plan(
         spec=spec,
         hardware=hardware,
@@ -134,7 +153,8 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
         deployment=deployment,
         efficiency=rates,
         prefill=prefill_pass(spec, hardware, rates, exchange, num_tokens=workload.prompt_tokens, ways=ways),
-        decode=decode_pass(spec, hardware, rates, exchange, context_len=middle, batch_size=batch_size, ways=ways),
+        decode=decode,
+        lighter_decode=decode if lighter_size == batch_size else step(lighter_size),
         batch_size=batch_size,
         memory=memory(spec, hardware, deployment, context_len=length, conversations=per_replica),
         hop_s=(stages - 1) * exchange.all_reduce_s,

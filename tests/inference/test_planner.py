@@ -72,6 +72,16 @@ def test_replicas_and_stages_serve_more_people_but_none_faster() -> None:
     assert copies.memory.total_bytes == 80e9
 
 
+def test_a_replica_with_less_to_do_is_not_held_up_by_a_busier_one() -> None:
+    # 4 conversations on 3 replicas: one has two of them, the others are as fast as a replica of one alone
+    three = Deployment(replicas=3)
+    alone, two = (plan(EIGHT_B, H100, Workload(2048, 20, concurrency=n)).tps_total for n in (1, 2))
+    assert plan(EIGHT_B, H100, Workload(2048, 20, concurrency=3), three).tps_total == pytest.approx(3 * alone)
+    made = plan(EIGHT_B, H100, Workload(2048, 20, concurrency=4), three)
+    assert made.tps_total == pytest.approx(two + 2 * alone)
+    assert plan(EIGHT_B, H100, Workload(2048, 20), three).tps_total == pytest.approx(alone)
+
+
 def test_memory_of_an_8b_on_an_h100() -> None:
     # 80e9 bytes less 16.06e9 of weights, over 131,072 bytes a token: 487,800 tokens.
     for context, fits in ((1653, 295), (1654, 294), (8192, 59)):
@@ -170,7 +180,7 @@ def test_a_machine_without_a_peak_is_refused_by_name() -> None:
 some = settings(max_examples=60, deadline=None, derandomize=True)
 specs = st.sampled_from(list(MODELS.values()))
 machines = st.sampled_from([each for each in HARDWARE.values() if each.peak_flops or each.estimated_flops])
-deployments = st.sampled_from([Deployment(engine=engine) for engine in ENGINES])
+deployments = st.sampled_from([Deployment(engine=engine, replicas=n) for engine in ENGINES for n in (1, 3)])
 workloads = st.builds(Workload, st.integers(1, 700), st.integers(1, 300), st.integers(1, 300))
 
 
