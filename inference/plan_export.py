@@ -13,6 +13,7 @@ from inference.plan_settings import PlanSettings, defaults
 from inference.planner import Plan, at_best
 from inference.units import percent, scaled, seconds, significant
 
+MEASURED = "from the roofs measured on this machine"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKS = "\\`*_{}[]<>#!|~&$@"
 
@@ -84,14 +85,18 @@ def _settings(made: Plan) -> Iterator[Line]:
 
 def _results(made: Plan) -> Iterator[Line]:
     part, best = "Results, estimated", at_best(made)
-    prefill, decode, whole = tolerance("prefill"), tolerance("decode"), tolerance_of_request(made)
-    yield Line(part, "TTFT", made.ttft_s, "s", best.ttft_s, _note(prefill))
-    yield Line(part, "ITL, halfway", made.itl_s, "s", best.itl_s, _note(decode))
-    yield Line(part, "ITL, first step", first_step_s(made), "s", first_step_s(best), _note(decode))
+    is_outside = bool(outside(made))
+    prefill, decode, whole = (
+        "outside what was checked" if is_outside else _note(of)
+        for of in (tolerance("prefill"), tolerance("decode"), tolerance_of_request(made))
+    )
+    yield Line(part, "TTFT", made.ttft_s, "s", best.ttft_s, prefill)
+    yield Line(part, "ITL, halfway", made.itl_s, "s", best.itl_s, decode)
+    yield Line(part, "ITL, first step", first_step_s(made), "s", first_step_s(best), decode)
     yield Line(part, "TPOT", made.tpot_s, "s", best.tpot_s, "with the prompts of others in between")
-    yield Line(part, "TPS per user", made.tps_per_user, "tokens/s", best.tps_per_user, _note(decode))
-    yield Line(part, "TPS in all", made.tps_total, "tokens/s", best.tps_total, _note(whole))
-    yield Line(part, "E2E", made.e2e_s, "s", best.e2e_s, _note(whole))
+    yield Line(part, "TPS per user", made.tps_per_user, "tokens/s", best.tps_per_user, decode)
+    yield Line(part, "TPS in all", made.tps_total, "tokens/s", best.tps_total, whole)
+    yield Line(part, "E2E", made.e2e_s, "s", best.e2e_s, whole)
     yield Line(part, "prefill", made.prefill_s, "s", best.prefill_s, made.regimes["prefill"])
     yield Line(part, "decode", made.itl_s, "s per step", best.itl_s, made.regimes["decode"])
     yield Line(part, "share of prefill", made.prefill_share, "of the time", best.prefill_share)
@@ -128,8 +133,9 @@ def _efficiency(made: Plan, settings: PlanSettings) -> Iterator[Line]:
         ("attention_share", usual.prefill_rows),
     ):
         value, fitted = getattr(made.efficiency, name), getattr(usual, name)
+        source = MEASURED if settings.measured else origin(rows)
         unit = "s per layer" if name == "layer_s" else "of the datasheet"
-        yield Line(part, name, value, unit, note=origin(rows) if value == fitted else "your own")
+        yield Line(part, name, value, unit, note=source if value == fitted else "your own")
 
 
 def origin(rows: int) -> str:

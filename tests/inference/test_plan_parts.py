@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inference.catalogue import models
 from inference.efficiency import ENGINES
 from inference.machine_link import typed_machine
-from inference.own_machine import own_machine
+from inference.own_machine import own_efficiency, own_machine
 from inference.plan_cost import energy_kwh, money
 from inference.plan_error import tolerance, tolerance_of_request
 from inference.plan_export import to_csv, to_markdown
@@ -138,6 +138,15 @@ def test_an_export_says_settings_results_floor_and_sources() -> None:
     assert "published rows of this engine on this hardware" in rows["Efficiency", "bandwidth_share"]["note"]
     assert ("Per million tokens", "cost of output") in rows
     assert f"| TTFT | {seconds(made.ttft_s)} | 30.0 ms |" in to_markdown(made, asked)
+
+
+def test_an_export_puts_no_error_beside_a_measured_machine() -> None:
+    spec, ceilings = models()["smollm2-135m"], Ceilings("A laptop", "float32", 2e10, 2e11, 1e-2, "2026-11-30", 4)
+    machine, measured = own_machine(spec, ceilings), own_efficiency(spec, ceilings)
+    asked = PlanSettings("smollm2-135m", engine="eager", own_hardware=machine, measured=measured)
+    rows = {row["name"]: row["note"] for row in csv.DictReader(io.StringIO(to_csv(make(asked), asked)))}
+    assert {rows[name] for name in ("TTFT", "TPS per user", "E2E")} == {"outside what was checked"}
+    assert rows["bandwidth_share"] == "from the roofs measured on this machine"
 
 
 def test_a_hostile_name_is_no_formula_and_no_markup() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from inference.deployment import ACROSS_S, INSIDE_S, NVLINK_BANDWIDTH, PER_NODE
-from inference.plan_export import origin
+from inference.plan_export import MEASURED, origin
 from inference.plan_settings import PlanSettings, defaults
 from pages.charts.units import seconds
 from pages.ui import state
@@ -45,7 +45,7 @@ def with_rates(settings: PlanSettings, machine: str) -> PlanSettings:
     st.text(_RULE)
     of_decode, of_prefill = origin(usual.decode_rows), origin(usual.prefill_rows)
     if plain.measured:
-        of_decode = of_prefill = "from the roofs measured on this machine"
+        of_decode = of_prefill = MEASURED
     origins = {
         "bandwidth_share": of_decode,
         "layer_us": of_decode,
