@@ -20,6 +20,7 @@ from pages.ui.planner import fields
 from pages.ui.planner.answer import answer
 from pages.ui.planner.cache_view import table as cache_table
 from pages.ui.planner.form import by_label
+from pages.ui.planner.hardware_view import ranks_of
 from pages.ui.planner.ledger import ledger
 from pages.ui.planner.options_view import table as options_table
 
@@ -131,6 +132,18 @@ def test_machines_are_ranked_with_what_decides_and_the_plans_own_is_marked() -> 
     texts = [note.text for note in chart.layout.annotations]
     assert "<b>&lt;img src=x&gt;</b>" in texts
     assert any(text.endswith("· bandwidth") for text in texts)
+
+
+def test_the_plans_own_machine_is_ranked_by_the_plans_own_values() -> None:
+    made = make(PlanSettings(bandwidth_share=0.3))
+    usual = {one.hardware.id: one.plan for one in ranks_of(EXAMPLE)}
+    found = {one.hardware.id: one.plan for one in ranks_of(made)}
+    assert found.pop(made.hardware.id) == made
+    assert usual.pop(made.hardware.id) == EXAMPLE
+    assert found == usual
+    (split,) = [one.plan for one in ranks_of(LARGE) if one.hardware == LARGE.hardware]
+    assert split is not None
+    assert split.e2e_s == make(PlanSettings("llama-3.1-70b", tensor_parallel=2)).e2e_s
 
 
 def test_every_published_row_is_a_point_with_its_source() -> None:

@@ -32,7 +32,7 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
         persist_state="session",
     )
     order = ORDERS[chosen or "For decode"]
-    ranks = state.remembered("planner-ranks", made, lambda: _ranks(made))
+    ranks = state.remembered("planner-ranks", made, lambda: ranks_of(made))
     best = ordered(ranks, order)
     with st.container(border=True, key="card-planner-rank"):
         live_chart(
@@ -40,7 +40,7 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
             version=(made, order),
             key="planner-rank-chart",
             title="Hardware for this plan, best first",
-            caption="estimated, each with its own fitted values; after the dot, the number that decides",
+            caption="estimated; this plan's with its values, others with fitted ones; after the dot, what decides",
             alt="Bars: every machine of the catalogue by its speed for this plan, with what decides it.",
             table=lambda: _table(best, order),
         )
@@ -49,11 +49,16 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
             st.text("Not ranked. " + " ".join(f"{_refusal(one)}." for one in refused))
 
 
-def _ranks(made: Plan) -> tuple[Rank, ...]:
-    """All of the catalogue, and the plan's own machine. Values changed for that one are not carried to others."""
-    machines = catalogue.hardware() | {made.hardware.id: made.hardware}
+def ranks_of(made: Plan) -> tuple[Rank, ...]:
+    """All of the catalogue, each with its fitted values, and the plan's own machine with the plan's."""
+    others = [machine for name, machine in catalogue.hardware().items() if name != made.hardware.id]
     plain = replace(made.deployment, efficiency=None, all_reduce_s=None, link_bandwidth=None)
-    return rank(made.spec, made.workload, plain, machines.values())
+    # a wider split than the plan's may leave the machine, where its link is another
+    own = made.deployment if made.memory.fits else replace(plain, efficiency=made.efficiency)
+    return (
+        *rank(made.spec, made.workload, own, [made.hardware]),
+        *rank(made.spec, made.workload, plain, others),
+    )
 
 
 def _table(ranks: list[Rank], order: Order) -> Table:
