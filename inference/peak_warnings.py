@@ -25,9 +25,10 @@ def _warnings(hardware: Hardware) -> Iterator[str]:
         return
     if found := next(_multiples(hardware, peak), None):
         row, words = found
+        same = "bandwidth" if hardware.memory_bytes is None else "memory and bandwidth"
         yield (
             f"The 16-bit peak of {peak / 1e12:,.4g} TFLOP/s is {words} that of {row.name}, which has the "
-            f"same memory and bandwidth: it probably counts 2:4 sparsity or 16-bit accumulation. Its dense peak is "
+            f"same {same}: it probably counts 2:4 sparsity or 16-bit accumulation. Its dense peak is "
             f"{_sixteen_bit(row) / 1e12:,.4g} TFLOP/s."
         )
     if "float8" in peaks and _is(peaks["float8"] / peak, 4):
@@ -51,14 +52,13 @@ def _warnings(hardware: Hardware) -> Iterator[str]:
 
 
 def _multiples(hardware: Hardware, peak: float) -> Iterator[tuple[Hardware, str]]:
-    """Catalogued machines with this memory of which `peak` is twice or four times the dense peak."""
+    """Catalogued machines with this bandwidth, and this memory if it is known, of which `peak` is twice or four
+    times the dense peak."""
     for row in catalogue_hardware().values():
         dense = _sixteen_bit(row)
-        is_same = (
-            hardware.memory_bytes is not None
-            and row.memory_bytes is not None
-            and abs(hardware.memory_bytes / row.memory_bytes - 1) < _SAME_MEMORY
-            and abs(hardware.bandwidth / row.bandwidth - 1) < _SAME_MEMORY
+        is_same = abs(hardware.bandwidth / row.bandwidth - 1) < _SAME_MEMORY and (
+            hardware.memory_bytes is None
+            or (row.memory_bytes is not None and abs(hardware.memory_bytes / row.memory_bytes - 1) < _SAME_MEMORY)
         )
         for times, words in ((2, "twice"), (4, "four times")):
             if is_same and dense and _is(peak / dense, times):

@@ -158,6 +158,14 @@ def test_a_sparse_16_bit_peak_is_named_with_the_dense_one(
     assert not peak_warnings(own_hardware("Mine", memory_gb, bandwidth_gb_s, float(dense.replace(",", ""))))
 
 
+def test_a_sparse_peak_is_named_where_the_memory_is_not_known() -> None:
+    unknown = dataclasses.replace(own_hardware("Mine", 80, 3350, 1979), memory_bytes=None)
+    (warning,) = peak_warnings(unknown)
+    assert "NVIDIA H100 SXM5 80GB, which has the same bandwidth: it probably counts" in warning
+    for row in hardware().values():
+        assert peak_warnings(dataclasses.replace(row, memory_bytes=None)) == ()
+
+
 def test_a_sparse_8_bit_peak_beside_a_dense_16_bit_peak_is_named() -> None:
     (warning,) = peak_warnings(own_hardware("H100", **H100 | {"tflops_fp8": 3958}))
     assert warning.startswith("The FP8 peak is four times the 16-bit peak")
