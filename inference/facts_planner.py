@@ -16,7 +16,7 @@ from inference.facts_serving import WORKLOADS
 from inference.layer_clock import ClockRow, rows
 from inference.more_gpus import Case, use
 from inference.plan_compare import compare
-from inference.plan_error import tolerance
+from inference.plan_tolerance import tolerance
 from inference.planner import Phase, plan
 
 CONVERSATIONS = 8

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from inference.plan_cost import energy_kwh, money
-from inference.plan_error import Tolerance, tolerance, tolerance_of_request
 from inference.plan_parts import first_step_s
 from inference.plan_scope import outside
 from inference.plan_settings import PlanSettings, defaults
+from inference.plan_tolerance import Tolerance, tolerance, tolerance_of_request
 from inference.planner import Plan, at_best
 from inference.units import percent, scaled, seconds, significant
 

@@ -13,11 +13,11 @@ from inference.efficiency import ENGINES
 from inference.machine_link import typed_machine
 from inference.own_machine import own_efficiency, own_machine
 from inference.plan_cost import energy_kwh, money
-from inference.plan_error import tolerance, tolerance_of_request
 from inference.plan_export import to_csv, to_markdown
 from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.plan_scope import outside
 from inference.plan_settings import PlanSettings, make
+from inference.plan_tolerance import tolerance, tolerance_of_request
 from inference.planner import at_best
 from inference.planner_error import select
 from inference.roofline import Ceilings

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from inference.plan_error import tolerance, tolerance_of_request
 from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.plan_scope import outside
+from inference.plan_tolerance import tolerance, tolerance_of_request
 from inference.planner import Phase, Plan, at_best
 from pages.charts.units import percent, seconds, significant
 from pages.ui.planner.ledger import fit
