@@ -9,6 +9,7 @@ import quizzes
 from lessons.check import Course, check_lesson
 from lessons.check_files import check_folders, check_glossary, check_quiz
 from pages.ui.lesson_experiments import settings_of
+from tests.lessons.answer_key import key_problems, read_key
 
 ROOT = Path(lessons.__file__).parents[1]
 LESSONS = sorted(lessons.FOLDER.glob("*.md"))
@@ -41,6 +42,15 @@ def test_lesson(path: Path, course: Course) -> None:
 @pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.name)
 def test_quiz(path: Path, course: Course) -> None:
     _none(check_quiz(path, course))
+
+
+@pytest.mark.parametrize("path", QUIZZES, ids=lambda path: path.name)
+def test_key(path: Path, course: Course) -> None:
+    _none(key_problems(path, course.questions[path.stem], read_key()))
+
+
+def test_no_answer_is_kept_of_a_question_that_is_gone(course: Course) -> None:
+    assert read_key().keys() <= {one.id for questions in course.questions.values() for one in questions}
 
 
 def test_glossary(course: Course) -> None:
