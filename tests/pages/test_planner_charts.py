@@ -51,6 +51,12 @@ def test_no_error_stands_beside_a_number_outside_what_was_checked() -> None:
     assert outside.warnings
 
 
+def test_an_answer_of_one_token_has_no_gap() -> None:
+    numbers = {one.label: one for one in answer(make(PlanSettings(output_tokens=1))).numbers}
+    assert numbers["ITL"].value == numbers["TPS per user"].value == "none"
+    assert numbers["TTFT"].value == numbers["E2E"].value
+
+
 def test_the_answer_says_what_the_work_is_heavy_in_and_what_each_phase_waits_for() -> None:
     said = " ".join(answer(EXAMPLE).words)
     assert "Decode-heavy: 98" in said

@@ -74,8 +74,7 @@ def _numbers(made: Plan) -> tuple[Number, ...]:
     def rate(value: float) -> str:
         return f"{significant(value)} tok/s"
 
-    return (
-        Number("TTFT", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", prefill, "prefill"),
+    gaps: tuple[Number, ...] = (
         Number(
             "ITL",
             seconds(made.itl_s),
@@ -84,6 +83,12 @@ def _numbers(made: Plan) -> tuple[Number, ...]:
             "decode",
         ),
         Number("TPS per user", rate(made.tps_per_user), f"at best {rate(best.tps_per_user)}", decode, "decode"),
+    )
+    if made.workload.output_tokens == 1:
+        gaps = tuple(Number(one.label, "none", "one token has no gap", "", "decode") for one in gaps)
+    return (
+        Number("TTFT", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", prefill, "prefill"),
+        *gaps,
         Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", whole),
         Number("E2E", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", whole),
     )

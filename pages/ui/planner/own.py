@@ -73,7 +73,10 @@ def model_from_config() -> ModelSpec:
         persist_state="session",
     )
     if not text.strip():
-        raise ValueError("paste the config.json of the model, from its first brace to its last")
+        raise ValueError(
+            "paste the config.json of the model, from its first brace to its last; the field takes at most "
+            f"{LONGEST_TEXT:,} characters and leaves a far longer text out"
+        )
     made = spec_from_json(text)
     told = f"{made.total_params:,} parameters in {made.num_layers} layers, counted from the file."
     if bits := suggested_weight_bits(text):
