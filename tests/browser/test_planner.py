@@ -59,3 +59,19 @@ def test_a_plan_made_by_keyboard_is_made_again_by_its_link_and_exported(server: 
     lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
     assert _numbers(lab) == numbers
     lab.close()
+
+
+@pytest.mark.parametrize("pause_ms", [0, 5, 10])
+def test_two_changes_made_before_the_first_is_answered_both_hold(
+    server: str, browser: Browser, pause_ms: int
+) -> None:
+    lab = LabPage.open(browser, server, "/planner")
+    expect(lab.page.locator(".pa-value")).to_have_count(5)
+    for label, value in (("Prompt tokens", "4096"), ("Conversations", "16")):
+        lab.page.get_by_role("spinbutton", name=label).focus()
+        lab.page.keyboard.press("Control+A")
+        lab.page.keyboard.type(value)
+        lab.page.keyboard.press("Enter")
+        lab.page.wait_for_timeout(pause_ms)
+    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
+    lab.close()

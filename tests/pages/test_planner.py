@@ -103,7 +103,9 @@ def test_a_preset_fills_the_lengths_and_a_changed_length_is_ones_own(planner: Ap
     put(planner, "preset", "chat")
     assert planner.get_by_key("planner-prompt_tokens").value == 1000  # type: ignore[union-attr]
     put(planner, "prompt_tokens", 1001)
-    assert planner.get_by_key("planner-preset").value == ""  # type: ignore[union-attr]
+    assert planner.get_by_key("planner-preset-1").value == ""  # type: ignore[union-attr]
+    put(planner, "preset-1", "chat")
+    assert planner.get_by_key("planner-prompt_tokens").value == 1000  # type: ignore[union-attr]
 
 
 def test_a_changed_share_changes_the_answer_and_goes_back(planner: AppTest) -> None:

@@ -70,11 +70,12 @@ def _select(
 def preset() -> None:
     """The lengths of a use, to begin with."""
     names = {fields.UNNAMED: "Your own lengths"} | {name: one.name for name, one in PRESETS.items()}
+    state.widget_default(_preset_key(), fields.UNNAMED)
     st.selectbox(
         "Workload",
         list(names),
         format_func=lambda one: names[one],
-        key=key("preset"),
+        key=_preset_key(),
         width=170,
         on_change=_take_preset,
         help="Lengths typical of a use, chosen by us: "
@@ -85,15 +86,25 @@ def preset() -> None:
 
 
 def _take_preset() -> None:
-    chosen = PRESETS.get(str(state.widget_value(key("preset"))))
+    chosen = PRESETS.get(str(state.widget_value(_preset_key())))
     if chosen:
         for name in ("prompt_tokens", "output_tokens", "concurrency"):
             state.set_widget(key(name), getattr(chosen, name))
 
 
 def set_lengths_free() -> None:
-    """A length was changed by hand: it is no preset's any more."""
-    state.set_widget(key("preset"), fields.UNNAMED)
+    """A length was changed by hand: it is no preset's any more.
+
+    A new list says so. Were the old one set to another value, a second change made before the browser has heard of
+    that would choose the preset again, and undo both.
+    """
+    if state.widget_value(_preset_key()):
+        state.tab().plan_preset += 1
+
+
+def _preset_key() -> str:
+    number = state.tab().plan_preset
+    return key(f"preset-{number}") if number else key("preset")
 
 
 def _running() -> ModelSpec | None:
