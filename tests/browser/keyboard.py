@@ -82,7 +82,8 @@ class Keyboard:
         self._answer[question.kind](question)
         verdict = "Right." if question.kind not in ("predict", "written") else "Right.|Not quite.|Model answer"
         expect(self.card(question.id).get_by_text(re.compile(verdict)).first).to_be_visible(timeout=60_000)
-        assert self.focus().card == question.id
+        self.page.wait_for_selector(IDLE, timeout=30_000)  # what is drawn last may still be on its way
+        assert self.focus().card == question.id, f"the focus is at {self.focus()}"
 
     def card(self, name: str) -> Locator:
         return self.page.locator(f".st-key-card-{name}").first
