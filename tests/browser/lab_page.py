@@ -142,6 +142,7 @@ class LabPage:
     def view(self, name: str) -> None:
         """Choose one view of a lab and wait until it is drawn."""
         self.page.locator("[data-testid=stButtonGroup]").get_by_text(name, exact=True).first.click()
+        self.page.wait_for_timeout(200)  # until the click has reached the server
         self.wait_idle()
         self.page.wait_for_timeout(400)  # its components mount after the script has ended
 

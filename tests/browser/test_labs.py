@@ -44,8 +44,7 @@ def test_every_view_fits_and_has_no_serious_accessibility_problem(screen: LabPag
 
 def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(visitor: LabPage) -> None:
     visitor.go("/latency")
-    visitor.page.get_by_text("ITL by context length", exact=True).click()
-    visitor.wait_idle()
+    visitor.view("ITL by context length")
     visitor.press("Measure")
     expect(visitor.button("Cancel")).to_be_enabled()
     expect(visitor.page.get_by_text(re.compile(r"^decode at \d+ tokens?.* · [\d.]+ %")).first).to_be_visible()
