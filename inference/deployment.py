@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from inference.cost import kv_bytes
 from inference.efficiency import ENGINES, Efficiency, fitted
-from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
+from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS, in_bits
 from inference.hardware import Hardware
 from inference.links import LINKS
 from inference.pass_time import Exchange, cache_share
@@ -34,6 +34,11 @@ class Workload:
         _check("prompt_tokens", self.prompt_tokens, MOST_TOKENS)
         _check("output_tokens", self.output_tokens, MOST_TOKENS)
         _check("concurrency", self.concurrency, MOST_CONVERSATIONS)
+
+    @property
+    def full_context(self) -> int:
+        """Tokens in a cache once the answer is whole."""
+        return self.prompt_tokens + self.output_tokens
 
     @property
     def middle_context(self) -> int:
@@ -117,31 +122,30 @@ def exchange_of(hardware: Hardware, deployment: Deployment) -> Exchange:
     return Exchange(latency, link)
 
 
-def memory(
-    spec: ModelSpec, hardware: Hardware, deployment: Deployment, *, context_len: int, conversations: int
-) -> Memory:
-    """The ledger of one replica. A cache with fewer KV heads than accelerators is kept several times."""
-    ways, stages = deployment.tensor_parallel, deployment.pipeline_parallel
+def served(spec: ModelSpec, deployment: Deployment) -> ModelSpec:
+    """The model in the deployment's widths."""
+    return in_bits(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits)
+
+
+def memory(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment) -> Memory:
+    """The ledger of the busiest replica. A cache with fewer KV heads than accelerators is kept several times."""
+    spec, ways, stages = served(spec, deployment), deployment.tensor_parallel, deployment.pipeline_parallel
     copies = ways * cache_share(spec, ways)
-    one = kv_bytes(spec, context_len=context_len) * copies
+    one = kv_bytes(spec, context_len=workload.full_context) * copies
     label = hardware.memory_bytes
     return Memory(
         total_bytes=None if label is None else label * ways * stages,
         weight_bytes=spec.weight_bytes,
-        cache_bytes=one * conversations,
+        cache_bytes=one * share_out(workload.concurrency, deployment.replicas),
         conversation_bytes=one,
     )
 
 
 def smallest_fit(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment) -> int | None:
     """The least tensor parallelism, a power of two that divides the heads, that holds weights and caches."""
-    spec = replace(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits)
-    length = workload.prompt_tokens + workload.output_tokens
-    per_replica = share_out(workload.concurrency, deployment.replicas)
     ways = 1
     while spec.num_query_heads % ways == 0:
-        trial = replace(deployment, tensor_parallel=ways)
-        if memory(spec, hardware, trial, context_len=length, conversations=per_replica).fits:
+        if memory(spec, hardware, workload, replace(deployment, tensor_parallel=ways)).fits:
             return ways
         ways *= 2
     return None

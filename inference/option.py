@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from inference.deployment import exchange_of
 from inference.efficiency import Efficiency
 from inference.hardware import Hardware
 from inference.links import LINKS, Link
@@ -99,7 +98,7 @@ def counted(number: int, what: str) -> str:
 
 def given(made: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
     """What every pass of this plan is computed with."""
-    return made.spec, made.hardware, made.efficiency, exchange_of(made.hardware, made.deployment)
+    return made.spec, made.hardware, made.efficiency, made.exchange
 
 
 def total_tps(made: Plan, *, gap_s: float) -> float:

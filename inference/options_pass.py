@@ -5,7 +5,7 @@ from dataclasses import replace
 from inference.acceptance import expected_tokens
 from inference.cost import kv_bytes
 from inference.option import Assumptions, Change, Option, counted, given, total_tps
-from inference.pass_time import decode_pass, peak, prefill_pass
+from inference.pass_time import peak, prefill_pass
 from inference.planner import Plan, plan
 from inference.prefix_records import saving
 from inference.units import percent, scaled, seconds, significant
@@ -130,14 +130,8 @@ def _speculative_gap_s(made: Plan, assumed: Assumptions, batch_size: int) -> flo
 
 
 def _step_s(made: Plan, batch_size: int, num_query_tokens: int) -> float:
-    one = decode_pass(
-        *given(made),
-        context_len=made.workload.middle_context + num_query_tokens - 1,
-        batch_size=batch_size,
-        ways=made.deployment.tensor_parallel,
-        num_query_tokens=num_query_tokens,
-    )
-    return one.total_s + made.hop_s
+    context_len = made.workload.middle_context + num_query_tokens - 1
+    return made.step_s(context_len=context_len, batch_size=batch_size, num_query_tokens=num_query_tokens)
 
 
 def _conversations(made: Plan, after: Plan) -> tuple[Change, ...]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inference.deployment import exchange_of
-from inference.pass_time import PassTime, decode_pass
+from inference.pass_time import PassTime
 from inference.planner import Phase, Plan
 
 MEMORY, COMPUTE, CLOCK, EXCHANGE = "memory", "compute", "layers' clock", "exchange"
@@ -28,16 +27,7 @@ def parts(made: Plan, phase: Phase) -> tuple[Part, ...]:
 
 def first_step_s(made: Plan) -> float:
     """The decode step right after the prefill: the shortest of a conversation. `itl_s` is the one halfway."""
-    one = decode_pass(
-        made.spec,
-        made.hardware,
-        made.efficiency,
-        exchange_of(made.hardware, made.deployment),
-        context_len=made.workload.prompt_tokens + 1,
-        batch_size=made.batch_size,
-        ways=made.deployment.tensor_parallel,
-    )
-    return one.total_s + made.hop_s
+    return made.step_s(context_len=made.workload.prompt_tokens + 1, batch_size=made.batch_size)
 
 
 def _work(one: PassTime) -> Iterator[Part]:

@@ -3,10 +3,19 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from inference.deployment import Deployment, Memory, Workload, check_split, exchange_of, memory, share_out
+from inference.deployment import (
+    Deployment,
+    Memory,
+    Workload,
+    check_split,
+    exchange_of,
+    memory,
+    served,
+    share_out,
+)
 from inference.efficiency import AT_BEST, Efficiency, efficiency
 from inference.hardware import Hardware
-from inference.pass_time import PassTime, decode_pass, prefill_pass
+from inference.pass_time import Exchange, PassTime, decode_pass, prefill_pass
 from inference.roofline import Regime
 from inference.spec import ModelSpec
 
@@ -27,8 +36,6 @@ class Plan:
     """Of one prompt alone."""
     decode: PassTime
     """Of one step of all conversations of a replica, halfway through their answers."""
-    lighter_decode: PassTime
-    """The same of a replica with one conversation less: some have that many where they don't share out evenly."""
     batch_size: int
     """Conversations in one step: those of a replica, shared out over its pipeline's stages."""
     memory: Memory
@@ -80,7 +87,9 @@ class Plan:
         num_lighter = most * replicas - self.workload.concurrency
         rate = (replicas - num_lighter) * most / self.round_s
         if most > 1 and num_lighter:
-            rate += num_lighter * (most - 1) / self._round_s(most - 1, self.lighter_decode)
+            size = share_out(most - 1, self.deployment.pipeline_parallel)
+            step_s = self.step_s(context_len=self.workload.middle_context, batch_size=size)
+            rate += num_lighter * (most - 1) / self._round_s(most - 1, step_s)
         return rate * self.workload.output_tokens
 
     @property
@@ -97,7 +106,7 @@ class Plan:
     @property
     def round_s(self) -> float:
         """Time in which the busiest replica serves all its conversations once: all prompts, then all steps."""
-        return self._round_s(self.per_replica, self.decode)
+        return self._round_s(self.per_replica, self.itl_s)
 
     @property
     def regimes(self) -> dict[Phase, Regime]:
@@ -114,9 +123,28 @@ class Plan:
         """What one prompt takes from the others: stages of a pipeline work on different prompts."""
         return self.prefill_s / min(self.deployment.pipeline_parallel, self.per_replica)
 
-    def _round_s(self, conversations: int, decode: PassTime) -> float:
+    @property
+    def exchange(self) -> Exchange:
+        """What tensor parallelism adds to its passes."""
+        return exchange_of(self.hardware, self.deployment)
+
+    def step_s(self, *, context_len: int, batch_size: int, num_query_tokens: int = 1) -> float:
+        """A decode pass of this deployment at another length, batch or number of tokens per sequence."""
+        one = decode_pass(
+            self.spec,
+            self.hardware,
+            self.efficiency,
+            self.exchange,
+            context_len=context_len,
+            batch_size=batch_size,
+            ways=self.deployment.tensor_parallel,
+            num_query_tokens=num_query_tokens,
+        )
+        return one.total_s + self.hop_s
+
+    def _round_s(self, conversations: int, step_s: float) -> float:
         prompts_s = conversations * self.prefill_s / min(self.deployment.pipeline_parallel, conversations)
-        return prompts_s + (self.workload.output_tokens - 1) * (decode.total_s + self.hop_s)
+        return prompts_s + (self.workload.output_tokens - 1) * step_s
 
 
 def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment = _PLAIN) -> Plan:
@@ -124,8 +152,7 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
 
     A context beyond the model's own, a split that does not divide it and hardware without a peak are refused.
     """
-    spec = replace(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits)
-    length = workload.prompt_tokens + workload.output_tokens
+    spec, length = served(spec, deployment), workload.full_context
     if length > spec.max_context:
         raise ValueError(
             f"{workload.prompt_tokens:,} tokens in and {workload.output_tokens:,} out are {length:,}; "
@@ -137,15 +164,6 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
     exchange = exchange_of(hardware, deployment)
     per_replica = share_out(workload.concurrency, deployment.replicas)
     batch_size = share_out(per_replica, stages)
-    lighter_size = (
-        share_out(max(1, per_replica - 1), stages) if workload.concurrency % deployment.replicas else batch_size
-    )
-
-    def step(size: int) -> PassTime:
-        middle = workload.middle_context
-        return decode_pass(spec, hardware, rates, exchange, context_len=middle, batch_size=size, ways=ways)
-
-    decode = step(batch_size)
     return Plan(
         spec=spec,
         hardware=hardware,
@@ -153,10 +171,17 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
         deployment=deployment,
         efficiency=rates,
         prefill=prefill_pass(spec, hardware, rates, exchange, num_tokens=workload.prompt_tokens, ways=ways),
-        decode=decode,
-        lighter_decode=decode if lighter_size == batch_size else step(lighter_size),
+        decode=decode_pass(
+            spec,
+            hardware,
+            rates,
+            exchange,
+            context_len=workload.middle_context,
+            batch_size=batch_size,
+            ways=ways,
+        ),
         batch_size=batch_size,
-        memory=memory(spec, hardware, deployment, context_len=length, conversations=per_replica),
+        memory=memory(spec, hardware, workload, deployment),
         hop_s=(stages - 1) * exchange.all_reduce_s,
     )
 

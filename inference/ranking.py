@@ -6,12 +6,11 @@ from typing import Literal, get_args
 
 from inference.deployment import (
     Deployment,
-    Memory,
     Workload,
     check_split,
     exchange_of,
     memory,
-    share_out,
+    served,
     smallest_fit,
 )
 from inference.growth import MOST_CONVERSATIONS
@@ -116,7 +115,7 @@ def curve(
 
     The workload's own concurrency is not used. Where the memory is not known the curve ends at 1,024.
     """
-    room = _ledger(spec, hardware, replace(workload, concurrency=1), deployment).conversations
+    room = memory(spec, hardware, replace(workload, concurrency=1), deployment).conversations
     most = _UNLIMITED if room is None else min(room * deployment.replicas, MOST_CONVERSATIONS)
     doubled = [1 << power for power in range(MOST_CONVERSATIONS.bit_length()) if 1 << power <= MOST_CONVERSATIONS]
     within = {number for number in doubled if number <= most} | ({most} if most else set())
@@ -130,10 +129,10 @@ def curve(
 def _rank(spec: ModelSpec, workload: Workload, deployment: Deployment, machine: Hardware) -> Rank:
     ways = smallest_fit(spec, machine, workload, deployment)
     try:
-        peak(replace(spec, weight_bits=deployment.weight_bits), machine)
+        peak(served(spec, deployment), machine)
     except ValueError as error:
         return Rank(machine, None, str(error), ways)
-    if not _ledger(spec, machine, workload, deployment).fits:
+    if not memory(spec, machine, workload, deployment).fits:
         if ways is None:
             refusal = _too_large(spec, workload, deployment, machine)
             return Rank(machine, None, refusal, None, whole_decides="memory")
@@ -162,19 +161,9 @@ def _whole(made: Plan) -> Decides:
     return _NUMBER[max(taken, key=lambda limit: taken[limit])]
 
 
-def _ledger(spec: ModelSpec, machine: Hardware, workload: Workload, deployment: Deployment) -> Memory:
-    return memory(
-        replace(spec, weight_bits=deployment.weight_bits, kv_bits=deployment.kv_bits),
-        machine,
-        deployment,
-        context_len=workload.prompt_tokens + workload.output_tokens,
-        conversations=share_out(workload.concurrency, deployment.replicas),
-    )
-
-
 def _too_large(spec: ModelSpec, workload: Workload, deployment: Deployment, machine: Hardware) -> str:
     widest = spec.num_query_heads & -spec.num_query_heads  # the largest power of two that divides the heads
-    ledger = _ledger(spec, machine, workload, replace(deployment, tensor_parallel=widest))
+    ledger = memory(spec, machine, workload, replace(deployment, tensor_parallel=widest))
     needed = ledger.weight_bytes + ledger.cache_bytes
     return (
         f"Weights and caches are {scaled(needed, 'B')}; {widest} {machine.name}, the widest split of "

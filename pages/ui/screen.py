@@ -51,9 +51,9 @@ class Tab:
     plan_spec: ModelSpec | None = None
     """The model that a link to the planner brought in numbers."""
     plan_machine: tuple[Hardware, Efficiency] | None = None
+    """A measured machine that it brought, with its shares."""
     plan_preset: int = 0
     """Which list of presets is on the screen: a new one each time lengths stop being a preset's."""
-    """A measured machine that it brought, with its shares."""
     plan_problems: tuple[str, ...] = ()
     """What such a link asked for in vain."""
     drawn: dict[str, tuple[object, Any]] = field(default_factory=dict)
