@@ -14,6 +14,8 @@ from inference.spec import ModelSpec
 BITS = Range(0.5, 64, "bits")
 _LATENCY_S, _LINK = Range(0, 1, "second"), Range(1e6, 1e14, "bytes/s")
 PER_NODE = 8
+MOST_PARTS = 4096
+"""Accelerators, stages or replicas that may be asked for."""
 NVLINK_BANDWIDTH = 100e9
 """Bytes/s per direction: below it a link is PCIe or Ethernet, and the fitted latency does not speak for it."""
 INSIDE_S, ACROSS_S = 10e-6, 30e-6
@@ -31,9 +33,9 @@ class Workload:
     concurrency: int = 1
 
     def __post_init__(self) -> None:
-        _check("prompt_tokens", self.prompt_tokens, MOST_TOKENS)
-        _check("output_tokens", self.output_tokens, MOST_TOKENS)
-        _check("concurrency", self.concurrency, MOST_CONVERSATIONS)
+        check_whole("prompt_tokens", self.prompt_tokens, MOST_TOKENS)
+        check_whole("output_tokens", self.output_tokens, MOST_TOKENS)
+        check_whole("concurrency", self.concurrency, MOST_CONVERSATIONS)
 
     @property
     def full_context(self) -> int:
@@ -67,7 +69,7 @@ class Deployment:
         for name in ("weight_bits", "kv_bits"):
             BITS.number(name, getattr(self, name))
         for name in ("tensor_parallel", "pipeline_parallel", "replicas"):
-            _check(name, getattr(self, name), 4096)
+            check_whole(name, getattr(self, name), MOST_PARTS)
         if self.engine not in ENGINES:
             raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {self.engine!r}")
         if self.all_reduce_s is not None:
@@ -169,6 +171,7 @@ def check_split(spec: ModelSpec, deployment: Deployment) -> None:
         )
 
 
-def _check(name: str, value: int, most: int) -> None:
+def check_whole(name: str, value: int, most: int) -> None:
+    """Refuse what is no whole number from 1 to `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
-
 from inference.hardware import Hardware
+from inference.safe_yaml import read_yaml
 
 Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -90,7 +89,7 @@ def family(hardware_id: str) -> str | None:
 @cache
 def fitted() -> Fit:
     """What `python -m benchmarks.fit_planner` wrote."""
-    data: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    data: dict[str, Any] = read_yaml(FILE)
     return Fit(
         families={name: tuple(prefixes) for name, prefixes in data["families"].items()},
         general={engine: Efficiency(**row["general"]) for engine, row in data["engines"].items()},

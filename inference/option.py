@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from inference.deployment import check_whole
 from inference.efficiency import Efficiency
 from inference.hardware import Hardware
 from inference.links import LINKS, Link
@@ -86,9 +87,7 @@ class Assumptions:
             ("num_prompts", 4096),
             ("block_tokens", 4096),
         ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")
+            check_whole(name, getattr(self, name), most)
 
 
 def counted(number: int, what: str) -> str:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from urllib.parse import urlencode
 
 from inference import catalogue
-from inference.deployment import BITS
+from inference.deployment import BITS, MOST_PARTS
 from inference.efficiency import ENGINES
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.machine_link import OWN, machine_from_query, machine_query, parsed, spelled
@@ -15,7 +15,7 @@ from inference.ranges import Range, shown
 from inference.shape_link import shape_from_query, shape_query
 
 T = TypeVar("T")
-PARTS = Range(1, 4096)
+PARTS = Range(1, MOST_PARTS)
 WHOLE: Mapping[str, tuple[str, Range]] = {
     "in": ("prompt_tokens", Range(1, MOST_TOKENS)),
     "out": ("output_tokens", Range(1, MOST_TOKENS)),

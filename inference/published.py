@@ -7,12 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from inference import catalogue
 from inference.cost import forward_work
 from inference.efficiency import Engine, family
 from inference.hardware import Hardware
+from inference.safe_yaml import read_yaml
 from inference.spec import ModelSpec
 
 FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
@@ -82,9 +81,14 @@ def shown_runs() -> tuple[PublishedRun, ...]:
 
 
 def _runs(uses: tuple[str, ...]) -> Iterator[PublishedRun]:
-    rows: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     models = catalogue.models()
-    return (_read(row, models[row["model"]]) for row in rows if row["use"] in uses and row["model"] in models)
+    return (_read(row, models[row["model"]]) for row in _rows() if row["use"] in uses and row["model"] in models)
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_yaml(FILE)
+    return rows
 
 
 @cache

@@ -8,8 +8,8 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from inference.safe_yaml import SafeLoader
 from quizzes import Problem
-from quizzes.reading import SafeLoader
 
 _FENCE = "---"
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

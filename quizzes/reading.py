@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from inference.safe_yaml import SafeLoader
 from quizzes.filled import problem_in, problem_with
 from quizzes.numeric import NumberQuestion
 from quizzes.questions import Question
@@ -15,8 +16,6 @@ from quizzes.questions import Question
 _QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
 _FACT_KEYS = ("fact",)
 Key = tuple[int | str, ...]
-SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's where PyYAML comes with it, as its wheels do: the same nodes and lines, ten times as fast."""
 
 
 class ContentError(ValueError):

@@ -5,12 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from inference import ranges
 from inference.architectures import mlp_gating
 from inference.hardware import Hardware
 from inference.ranges import Range, shown
+from inference.safe_yaml import read_yaml
 from inference.spec import Mla, ModelSpec, Moe
 from inference.vector_params import vector_params
 
@@ -83,7 +82,7 @@ def hardware() -> dict[str, Hardware]:
 
 def load(path: Path, section: str, build: Callable[[Row], Built]) -> dict[str, Built]:
     """The rows of one file; an error names the file, the row and what is wrong with it."""
-    rows: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))[section]
+    rows: list[Row] = read_yaml(path)[section]
     built: dict[str, Built] = {}
     for number, row in enumerate(rows, start=1):
         row_id = row.get("id", f"row {number}")

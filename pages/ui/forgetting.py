@@ -16,9 +16,7 @@ def _wishes() -> "OrderedDict[str, int]":
 def forget_learner() -> None:
     """The run with its KV cache, what was measured of the learner's own text, predictions, and all a tab holds."""
     everyone, name = _wishes(), state.learner()
-    everyone[name] = everyone.pop(name, 0) + 1
-    while len(everyone) > state.MAX_LEARNERS_REMEMBERED:
-        everyone.popitem(last=False)
+    state.keep_newest(everyone, name, everyone.get(name, 0) + 1)
     _forget_here()
 
 

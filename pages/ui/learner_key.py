@@ -24,21 +24,13 @@ def key() -> str:
     here, name = state.tab(), state.learner()
     if not is_key(here.key):
         here.key = _brought().get(name) or _made_from(name)
-    _remember(name, here.key)
+    state.keep_newest(_brought(), name, here.key)
     return here.key
 
 
 def show_key() -> None:
     if st.query_params.get("key") != key():
         st.query_params["key"] = key()
-
-
-def _remember(name: str, brought: str) -> None:
-    everyone = _brought()
-    everyone.pop(name, None)
-    everyone[name] = brought
-    while len(everyone) > state.MAX_LEARNERS_REMEMBERED:
-        everyone.popitem(last=False)
 
 
 def _made_from(name: str) -> str:

@@ -65,6 +65,14 @@ def tab() -> Tab:
     return found
 
 
+def keep_newest(everyone: "OrderedDict[str, T]", name: str, value: T) -> None:
+    """Remember this of a browser, and forget those not heard of for longest once there are too many."""
+    everyone.pop(name, None)
+    everyone[name] = value
+    while len(everyone) > MAX_LEARNERS_REMEMBERED:
+        everyone.popitem(last=False)
+
+
 @st.cache_resource(show_spinner=False)
 def _guesses() -> "OrderedDict[str, dict[str, str]]":
     """Per learner, what they predicted while this server runs; the database keeps it beyond that."""
@@ -77,9 +85,7 @@ def guess(prediction_id: str) -> str | None:
 
 def keep_guess(prediction_id: str, value: str) -> None:
     everyone, name = _guesses(), learner()
-    everyone[name] = everyone.pop(name, {}) | {prediction_id: value}
-    while len(everyone) > MAX_LEARNERS_REMEMBERED:
-        everyone.popitem(last=False)
+    keep_newest(everyone, name, everyone.get(name, {}) | {prediction_id: value})
 
 
 def forget_guesses() -> None:
