@@ -56,6 +56,14 @@ def compute_bound_tokens(matrix: Matrix, ridge: float) -> float:
     return ridge / most if most > 0 else float("inf")
 
 
+def most_intensity(matrix: Matrix) -> float:
+    """FLOP/byte that a 16-bit product approaches with ever more rows: 1 / (1 / inputs + 1 / outputs).
+
+    The rows that go in and come out are moved to and from memory, as they are unless a kernel fuses its neighbours.
+    """
+    return 1 / sum(1 / width for width in matrix)
+
+
 def _on(name: str, compute: Callable[[str], float]) -> Callable[[], float]:
     return lambda: compute(name)
 
@@ -77,6 +85,12 @@ def _machine_facts(name: str) -> Iterator[Fact]:
 _GATE_8B: Callable[[], Matrix] = lambda: spec_of("8b").mlp_matrices[0]  # noqa: E731
 _KEY_8B: Callable[[], Matrix] = lambda: spec_of("8b").attention_matrices[1]  # noqa: E731
 
+
+def _fused_qkv() -> Matrix:
+    query, key, value, _ = default_bf16().attention_matrices
+    return query[0], query[1] + key[1] + value[1]
+
+
 _LENGTHS = [
     Fact("crossover_batch_8bit_h100", lambda: crossover_batch(ridge("h100"), 8), "int",
          "the same with 8-bit weights and 16-bit math"),
@@ -89,9 +103,12 @@ _LENGTHS = [
     Fact("compute_bound_query_default_a100",
          lambda: compute_bound_tokens(default_bf16().attention_matrices[0], ridge("a100")), "int",
          "tokens from which the default model's 576 x 576 matrix is compute-bound on an A100; on an H100 never"),
-    Fact("most_intensity_query_default",
-         lambda: 1 / sum(1 / width for width in default_bf16().attention_matrices[0]), "int",
-         "FLOP/byte the 576 x 576 matrix approaches, however long the prompt, 16 bits"),
+    Fact("most_intensity_key_default", lambda: most_intensity(default_bf16().attention_matrices[1]), "int",
+         "FLOP/byte the 576 x 192 matrix approaches alone, however long the prompt, 16 bits"),
+    Fact("most_intensity_qkv_default", lambda: most_intensity(_fused_qkv()), "int",
+         "the same of query, key and value fused into one 576 x 960 matrix"),
+    Fact("compute_bound_qkv_default_h100", lambda: compute_bound_tokens(_fused_qkv(), ridge("h100")), "int",
+         "tokens from which that fused matrix is compute-bound at an H100's datasheet peak"),
     Fact("compute_bound_experts_mixtral_h100", lambda: ridge("h100") * _experts_over_active("mixtral"), "int",
          "tokens per step from which Mixtral's experts are compute-bound on an H100"),
     Fact("compute_bound_experts_deepseek_v3_h100", lambda: ridge("h100") * _experts_over_active("deepseek_v3"),

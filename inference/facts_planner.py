@@ -3,6 +3,7 @@
 They move with the fitted shares, and with the published rows these were fitted to.
 """
 
+import math
 from collections.abc import Iterator
 from functools import cache, partial
 
@@ -18,6 +19,7 @@ from inference.more_gpus import Case, use
 from inference.plan_compare import compare
 from inference.plan_tolerance import tolerance
 from inference.planner import Phase, plan
+from inference.planner_error import select
 
 CONVERSATIONS = 8
 """At once, where two kinds of work are compared."""
@@ -30,6 +32,10 @@ def _error(phase: Phase) -> float:
 
 def _rows(phase: Phase) -> float:
     return tolerance(phase).count
+
+
+def _single_rows() -> float:
+    return len(select("decode", is_held_back=True, batch_size=1))
 
 
 def _serving() -> Efficiency:
@@ -58,6 +64,18 @@ def _caches() -> float:
 
 def _cards() -> float:
     return smallest_fit(spec_of("70b"), machine("h100"), _reading(), Deployment()) or float("inf")
+
+
+def _held() -> float:
+    """Weights and caches together, in bytes."""
+    return spec_of("70b").weight_bytes + _caches()
+
+
+def _cards_by_bytes() -> float:
+    """Cards whose memory adds up to that, whether or not the heads can be shared out over so many."""
+    memory_bytes = machine("h100").memory_bytes
+    assert memory_bytes is not None
+    return math.ceil(_held() / memory_bytes)
 
 
 def _split_s(model: str, ways: int) -> float:
@@ -95,6 +113,7 @@ def _held_back() -> Iterator[Fact]:
         held = f"published {phase} rows that nothing was fitted to"
         yield Fact(f"plan_error_{phase}", partial(_error, phase), "percent", f"median error on {held}")
         yield Fact(f"plan_rows_{phase}", partial(_rows, phase), "int", held)
+    yield Fact("plan_rows_decode_alone", _single_rows, "int", "of those decode rows, a single sequence")
 
 
 def _expected() -> Iterator[Fact]:
@@ -123,6 +142,8 @@ def _work() -> Iterator[Fact]:
         yield Fact(f"{kind}_times_{fast}_{slow}", partial(_times, kind, fast, slow), "x", what)
     beside = f"{CONVERSATIONS} conversations of retrieval, Llama-3.1-70B, 16 bits"
     yield Fact("caches_retrieval_70b", _caches, "bytes", f"caches of {beside}")
+    yield Fact("held_retrieval_70b", _held, "bytes", f"weights and caches: {beside}")
+    yield Fact("cards_by_bytes_retrieval_70b_h100", _cards_by_bytes, "int", f"H100s with so much memory: {beside}")
     yield Fact("cards_retrieval_70b_h100", _cards, "int", f"H100s that hold the weights and {beside}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from inference.cost import forward_work
+from inference.deployment import ACROSS_S, INSIDE_S
 from inference.fact import Fact
 from inference.facts_cache import MODELS, spec_of
 from inference.facts_default import default_bf16
@@ -37,6 +38,15 @@ def _split_gain(model: str, ways: int) -> float:
     return _split_s(model, 1) / _split_s(model, ways)
 
 
+def break_even_s(model: str) -> float:
+    """Seconds of an exchange between machines above which sixteen H100s lose to eight in one, at best.
+
+    W / 16 + 2 L x = W / 8 + 2 L i, so x = i + W / (32 L): W the seconds to read all weights with one accelerator,
+    L layers with two exchanges each, i the assumed exchange inside a machine.
+    """
+    return INSIDE_S + _split_s(model, 1) / 16 / (2 * spec_of(model).num_layers)
+
+
 def _forwards(prompt: int, new: int, place: int) -> float:
     return token_forwards(prompt_tokens=prompt, new_tokens=new)[place]
 
@@ -67,8 +77,14 @@ def _parallel() -> Iterator[Fact]:
             what = f"{MODELS[model]} on {ways} H100, tensor parallel"
             yield Fact(f"tp_step_s_{model}_{ways}", partial(_split_s, model, ways), "seconds", f"a step: {what}")
             yield Fact(f"tp_gain_{model}_{ways}", partial(_split_gain, model, ways), "x", f"times as fast: {what}")
+        lost = f"an exchange between machines above which 16 H100 lose to 8, {MODELS[model]}, at best"
+        yield Fact(f"tp_break_even_s_{model}_16", partial(break_even_s, model), "seconds", lost)
     exchanged = "what one all-reduce of the 8B sums for one sequence: a hidden state in 16 bits"
     yield Fact("tp_message_8b", lambda: 2 * spec_of("8b").hidden_size, "binary", exchanged)
+    for name, seconds in (("inside", INSIDE_S), ("across", ACROSS_S)):
+        yield Fact(
+            f"exchange_{name}_s", partial(float, seconds), "seconds", f"assumed: an all-reduce {name} a machine"
+        )
     yield Fact("tp_exchanges_8b", lambda: 2 * spec_of("8b").num_layers, "int", "all-reduces per step of the 8B")
 
 
@@ -101,7 +117,7 @@ def _queues_and_experts() -> Iterator[Fact]:
     for load in (50, 80, 90, 95):
         what = f"mean wait at {load} % load in service times; equal ones, random arrivals"
         yield Fact(f"queue_wait_{load}", partial(_wait, load), "x", what)
-    for batch in (1, 16, 64):
+    for batch in (1, 5, 16, 64):
         what = f"of Qwen3-30B-A3B's experts that a step of {batch} tokens reads, uniform routing"
         yield Fact(
             f"experts_read_qwen3_30b_batch_{batch}", partial(touched_share, "qwen3_30b", batch), "percent", what

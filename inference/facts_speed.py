@@ -7,7 +7,7 @@ from inference.cost import Work, forward_work, kv_bytes_per_token
 from inference.fact import Fact
 from inference.facts_cache import MODELS, spec_of
 from inference.facts_hardware import machine, sixteen_bit
-from inference.growth import room
+from inference.growth import in_bits, room
 from inference.spec import ModelSpec
 
 LENGTHS = {"128": 128, "512": 512, "2048": 2048, "8k": 8192, "32k": 32_768, "128k": 131_072}
@@ -72,8 +72,18 @@ def _tokens_per_s(model: str, name: str) -> float:
     return 1 / decode_s(model, 1, name)
 
 
-def _bound_context(model: str) -> float:
-    return bound_context(spec_of(model), "h100")
+def _bound_context(model: str, kv_bits: float = 16) -> float:
+    return bound_context(in_bits(spec_of(model), weight_bits=16, kv_bits=kv_bits), "h100")
+
+
+def cache_read(model: str, *, streams: int, common: int, own: int, is_shared: bool) -> float:
+    """Bytes of cache a decode step reads when all streams begin with the same `common` tokens.
+
+    Plain attention reads every cache whole: kv x streams x (common + own). A kernel made for a common prefix
+    reads that once: kv x (common + streams x own). Without sliding windows.
+    """
+    times = 1 if is_shared else streams
+    return kv_bytes_per_token(spec_of(model)) * (times * common + streams * own)
 
 
 def _conversations(model: str, context_len: int) -> float:
@@ -135,6 +145,13 @@ def _limits() -> Iterator[Fact]:
     for model in ("llama2_7b", "8b", "70b"):
         what = f"tokens beyond which no batch makes a step compute-bound, {MODELS[model]} on an H100"
         yield Fact(f"bound_context_{model}_h100", partial(_bound_context, model), "int", what)
+    what = "the same of the 8B with 8-bit keys and values"
+    yield Fact("bound_context_8b_h100_kv8", partial(_bound_context, "8b", 8), "int", what)
+    for is_shared in (False, True):
+        once = "read once" if is_shared else "read for each"
+        common = partial(cache_read, "8b", streams=64, common=2000, own=200, is_shared=is_shared)
+        what = f"of cache a step of the 8B reads: 64 streams, 2,000 common tokens {once} and 200 own"
+        yield Fact(f"cache_read_{'shared' if is_shared else 'apart'}_8b_64", common, "bytes", what)
     for model in ("llama2_7b", "8b", "70b", "405b"):
         what = f"FLOP/byte of attention in decode, 16 bits: query heads per KV head, {MODELS[model]}"
         yield Fact(f"attention_intensity_{model}", partial(_heads_shared, model), "int", what)

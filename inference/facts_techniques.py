@@ -5,7 +5,7 @@ from functools import partial
 
 from inference.acceptance import expected_gain, expected_tokens
 from inference.batching import static_slots
-from inference.cost import kv_bytes
+from inference.cost import forward_work, kv_bytes
 from inference.fact import Fact
 from inference.facts_cache import MODELS, spec_of
 from inference.facts_default import default_spec
@@ -36,6 +36,27 @@ def _tokens(percent: int, drafted: int) -> float:
 
 def _gain(percent: int, drafted: int) -> float:
     return expected_gain(percent / 100, drafted, draft_cost=DRAFT_COST)
+
+
+def _kept(percent: int, drafted: int) -> float:
+    """Share of the drafted tokens that stand: all tokens of a pass but its own, over the drafted."""
+    return (_tokens(percent, drafted) - 1) / drafted
+
+
+def check_cost(model: str, num_tokens: int) -> float:
+    """Weights that a pass over `num_tokens` reads, over those of a plain step: what it costs while memory-bound.
+
+    1 for a dense model. Of a mixture each token reads experts of its own: 1 - (1 - k / E)^n of them, if routing is
+    even. Caches and activations are left out: 1 % of a step with a short context.
+    """
+    one, many = (
+        forward_work(spec_of(model), num_query_tokens=n, context_len=n).weight_bytes for n in (1, num_tokens)
+    )
+    return many / one
+
+
+def _mixture_gain(model: str) -> float:
+    return expected_gain(0.8, 4, draft_cost=DRAFT_COST, pass_cost=check_cost(model, 5))
 
 
 def _stall_s() -> float:
@@ -77,6 +98,12 @@ def _speculation() -> Iterator[Fact]:
             yield Fact(f"speculation_gain_{percent}_{drafted}", partial(_gain, *at), "x", f"speed: {what}, {cost}")
     yield Fact("speculation_most_4", partial(_tokens, 100, 4), "int", "tokens per pass at most, 4 drafted")
     yield Fact("speculation_least_4", partial(_tokens, 0, 4), "int", "tokens per pass at least, 4 drafted")
+    yield Fact("speculation_kept_80_4", partial(_kept, 80, 4), "percent", "of 4 drafted tokens that stand, 80 %")
+    mixture = f"{MODELS['qwen3_30b']}, even routing, empty cache"
+    yield Fact("speculation_check_qwen3_30b_4", partial(check_cost, "qwen3_30b", 5), "x",
+               f"steps that a pass over 5 tokens takes: {mixture}")  # fmt: skip
+    yield Fact("speculation_gain_qwen3_30b_80_4", partial(_mixture_gain, "qwen3_30b"), "x",
+               f"speed: 4 drafted, 80 % accepted, {mixture}")  # fmt: skip
     full = "sequences at which verifying 4 drafts each brings an H100 to its ridge"
     yield Fact("speculation_crossover_batch_4_h100", lambda: ridge("h100") / 5, "int", full)
 

@@ -106,7 +106,7 @@ def _words(
 def _unshared(cost: BatchCost, sweep: Sweep) -> str:
     context = sweep.points[-1].setting.context_len
     return (
-        f"The cache is never shared: at {context} tokens each, it is {percent(cost.kv_share)} of the bytes at "
+        f"Each sequence reads its own cache: at {context} tokens each, it is {percent(cost.kv_share)} of the bytes at "
         f"batch {cost.batch_size} (estimated). "
     )
 
