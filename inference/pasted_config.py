@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 
 from inference.architectures import flag, mlp_gating
+from inference.json_text import json_text
 from inference.ranges import Range, shown
 from inference.spec import ModelSpec, num_params
 from inference.vector_params import FLAGS, UNCOUNTED, counted
@@ -61,7 +62,7 @@ def _parsed(text: str) -> Fields:
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"the text has {len(text):,} characters; a config.json has at most {LONGEST_TEXT:,}")
     try:
-        parsed = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_without_duplicates, parse_int=_whole)
+        parsed = json.loads(json_text(text), object_pairs_hook=_without_duplicates, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"this is not JSON: {error.msg} in line {error.lineno}, column {error.colno}; paste the whole "

@@ -71,6 +71,7 @@ class ModelSpec:
     source: str = ""
 
     def __post_init__(self) -> None:
+        ranges.LAYERS.whole("num_layers", self.num_layers)
         if len(self.layer_windows) != self.num_layers:
             raise ValueError(f"{self.id}: {len(self.layer_windows)} layer windows for {self.num_layers} layers")
         if self.num_query_heads % self.num_kv_heads:

@@ -11,20 +11,18 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import SchemaValidator
 
+from inference.json_text import json_text
 from inference.roofline import Ceilings
 from inference.spec import Mla, ModelSpec, Moe
 from inference.trace import Metadata, Step, StopReason, Token, Trace
+from inference.trace_bounds import LARGEST_FILE, TraceError, bounded, check_extent, check_size
 
 VERSION: Literal[1] = 1
 LARGEST = 2**53  # of a whole number: a chart in a browser holds none above it exactly
 LONGEST_S = 1e6  # of a stage: eleven days
-LARGEST_FILE = 32_000_000  # bytes; a run of 8,192 steps is about 15 MB
 _MEASURED = [field.name for field in fields(Step) if field.name not in ("candidates", "raw")]
-
-
-class TraceError(ValueError):
-    """The file is not a trace this version can show; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,11 @@ def _adapter() -> TypeAdapter[_File]:
     return TypeAdapter(_File)
 
 
+@cache
+def _validator() -> SchemaValidator:
+    return bounded(TypeAdapter(_File))
+
+
 def to_json(trace: Trace) -> str:
     file = _File(
         format="two-phases-trace",
@@ -67,11 +70,16 @@ def to_json(trace: Trace) -> str:
     return _adapter().dump_json(file).decode()
 
 
-def from_json(text: str | bytes) -> Trace:
-    if len(text) > LARGEST_FILE:
-        raise TraceError(f"the file has {len(text):,} bytes; a trace has at most {LARGEST_FILE:,}")
+def from_json(content: str | bytes) -> Trace:
+    if len(content) > LARGEST_FILE:
+        raise TraceError(f"the file has {len(content):,} bytes; a trace has at most {LARGEST_FILE:,}")
     try:
-        file = _adapter().validate_json(text)
+        text = json_text(content)
+    except ValueError as error:
+        raise TraceError(str(error)) from None
+    check_size(text)
+    try:
+        file: _File = _validator().validate_json(text)
     except ValidationError as error:
         raise TraceError(_first_problem(error)) from None
     except ArithmeticError:
@@ -92,6 +100,10 @@ def from_json(text: str | bytes) -> Trace:
 
 
 def _first_problem(error: ValidationError) -> str:
+    if error.error_count() > 1_000:  # a list of them would take seconds
+        return (
+            f"the file has {error.error_count():,} fields that no trace has; export it again as JSON from the app"
+        )
     problem = error.errors(include_url=False, include_input=False)[0]
     if problem["type"] == "json_invalid":
         return "the file is not valid JSON; export it again as JSON from the app"
@@ -107,6 +119,7 @@ def _check_story(trace: Trace) -> None:
     num_prompt, num_layers = len(trace.prompt_tokens), trace.metadata.spec.num_layers
     if num_prompt == 0 or not trace.steps:
         raise TraceError("the trace has no prompt or no steps; record at least the prefill")
+    check_extent(trace)
     starts = [start for start, _ in trace.metadata.sampling]
     if starts[:1] != [0] or any(later <= earlier for earlier, later in pairwise(starts)):
         raise TraceError("metadata.sampling: the entries must start at step 0 and rise")

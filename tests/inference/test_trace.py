@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -17,7 +18,8 @@ from inference.generation import Generation
 from inference.params import SamplingParams
 from inference.roofline import Ceilings
 from inference.trace import Trace
-from inference.trace_io import TraceError, harmless_cell, to_csv, to_perfetto
+from inference.trace_bounds import TraceError
+from inference.trace_io import harmless_cell, to_csv, to_perfetto
 from tests.inference.passes import advance
 
 ROOFS = Ceilings(
@@ -147,6 +149,8 @@ IMPOSSIBLE = {
     "a huge prompt token": put("prompt_tokens", 0, "id", value=10**30),
     "a huge seed": put(*FIRST_SETTINGS, "seed", value=10**400),
     "a sure candidate": put("steps", 2, "candidates", 0, "probability", value=1.5),
+    "more candidates than are kept": lambda d: d["steps"][2].update(candidates=d["steps"][2]["candidates"] * 20),
+    "a token as long as a page": put("steps", 2, "raw", value="00" * 1_001),
     "a wrong type": put("steps", 2, "text", value=5),
     "a list for a step": put("steps", 2, value=[]),
     "a text for the steps": put("steps", value="none"),
@@ -228,6 +232,92 @@ def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(trace_io, "LARGEST_FILE", 1_000)
     with pytest.raises(TraceError, match="at most 1,000"):
         Trace.from_json(trace.to_json())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le"])
+def test_a_file_saved_with_a_byte_order_mark_opens(trace: Trace, encoding: str) -> None:
+    text = trace.to_json()
+    assert Trace.from_json(text.encode(encoding)) == trace
+    assert Trace.from_json("\ufeff" + text) == trace
+
+
+# Files of millions of parts: refused by their numbers, whatever the parts are
+
+
+def spliced(trace: Trace, name: str, part: str) -> str:
+    """The trace's file with `part`, which may be no JSON that Python should hold, in place of a field."""
+    return changed(trace, put(name, value="@")).replace('"@"', part)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "reason"),
+    [
+        ("steps", "[" + "{}," * 6_000_000 + "{}]", "6,000,.* ','; a trace has at most 3,000,000"),
+        ("steps", "[" + "{}," * 200_000 + "{}]", r"steps\.0\.index: Field required"),
+        ("key_norms", "[[" + "0," * 9_000_000 + "0]]", "9,00.* ','; a trace has"),
+        ("key_norms", "[" + "[]," * 300_000 + "[]]", r"300,.* '\['; a trace has"),
+        ("other", "[" + "[]," * 200_000 + "[]]", "other: Unexpected keyword"),
+        ("other", "{" + '"a":{},' * 300_000 + '"a":0}', r"300,.* '\{'; a trace has"),
+        ("prompt", '"' + "x" * 1_000_001 + '"', "prompt: String should have at most 1000000"),
+    ],
+    ids=["steps", "empty steps", "numbers", "columns", "unknown list", "unknown objects", "prompt"],
+)
+def test_a_file_of_millions_of_parts_is_refused_before_they_are_made(
+    trace: Trace, name: str, part: str, reason: str
+) -> None:
+    text = spliced(trace, name, part)
+    tracemalloc.start()
+    with pytest.raises(TraceError, match=reason):
+        Trace.from_json(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30e6  # bytes; six million dictionaries would take 400
+
+
+def test_a_file_of_many_unknown_fields_is_refused_by_their_number(trace: Trace) -> None:
+    fields = ",".join(f'"{place}":0' for place in range(2_000))
+    with pytest.raises(TraceError, match="the file has 2,000 fields that no trace has"):
+        Trace.from_json(f"{trace.to_json()[:-1]},{fields}}}")
+
+
+def lengthened(trace: Trace, *, num_steps: int, num_layers: int) -> str:
+    """As many steps and layers, all well-formed, without a cache map."""
+    document = json.loads(trace.to_json())
+    document["key_norms"] = []
+    document["metadata"]["sampling"] = document["metadata"]["sampling"][:1]
+    document["metadata"]["spec"] |= {
+        "num_layers": num_layers,
+        "layer_windows": [None] * num_layers,
+        "total_params": 2**40,
+    }
+    first, decode = document["steps"][:2]
+    decodes = [
+        decode | {"index": index, "context_len": first["context_len"] + index} for index in range(1, num_steps)
+    ]
+    document["steps"] = [first, *decodes]
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "num_layers", "reason"),
+    [
+        (300, 200_000, "num_layers must be from 1 to 1,000, got 200000"),
+        (3, 1_001, "num_layers must be from 1 to 1,000, got 1001"),
+        (8_193, 2, "8,193 steps; at most 8,192"),
+        (3_000, 1_000, "positions times layers; at most 2,000,000"),
+    ],
+)
+def test_a_run_longer_or_deeper_than_any_screen_shows_is_refused(
+    trace: Trace, num_steps: int, num_layers: int, reason: str
+) -> None:
+    with pytest.raises(TraceError, match=reason):
+        Trace.from_json(lengthened(trace, num_steps=num_steps, num_layers=num_layers))
+
+
+@pytest.mark.parametrize(("num_steps", "num_layers"), [(8_192, 126), (1_500, 1_000)])
+def test_the_longest_and_the_deepest_run_open(trace: Trace, num_steps: int, num_layers: int) -> None:
+    opened = Trace.from_json(lengthened(trace, num_steps=num_steps, num_layers=num_layers))
+    assert (len(opened.steps), opened.metadata.spec.num_layers) == (num_steps, num_layers)
 
 
 # Other formats

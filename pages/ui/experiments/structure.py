@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from inference.json_text import json_text
 from inference.params import SamplingParams
 from inference.recipe import Recipe
 from inference.structured import Constraint, Request, StructuredRun, structured_job
@@ -105,7 +106,7 @@ def _editor(controls: Controls, example: Example, *, is_fixed: bool) -> tuple[Co
         return example.constraint, example.prompt
     source = controls.text("Constraint", source, max_chars=_LARGEST_TYPED, height=210)
     prompt = controls.text("Prompt", example.prompt, max_chars=_LARGEST_TYPED, height=92)
-    return Constraint(kind, source), prompt
+    return Constraint(kind, json_text(source)), prompt
 
 
 def _asked(prefix: str, drawn: Request) -> Request:
@@ -120,7 +121,7 @@ def _asked(prefix: str, drawn: Request) -> Request:
         temperature=now("temperature", recipe.params.temperature), seed=now("seed", recipe.params.seed)
     )
     recipe = Recipe(now("prompt", recipe.prompt), params, now("maximum", recipe.max_new_tokens))
-    constraint = Constraint(drawn.constraint.kind, now("constraint", drawn.constraint.source))
+    constraint = Constraint(drawn.constraint.kind, json_text(now("constraint", drawn.constraint.source)))
     return Request(constraint, recipe, now("mask", drawn.is_masked))
 
 
