@@ -15,6 +15,7 @@ from quizzes.progress_records import (
     ClassAnswer,
     Mastery,
     ProgressError,
+    Remains,
     Saved,
     Settings,
     StoredAnswer,
@@ -45,6 +46,7 @@ __all__ = [
     "Mastery",
     "Progress",
     "ProgressError",
+    "Remains",
     "Saved",
     "Settings",
     "StoredAnswer",
@@ -169,8 +171,16 @@ class Progress(Classes):
         with self._database.reading() as connection:
             return exported(connection, key if is_key(key) else "")
 
-    def delete(self, key: str) -> None:
-        """Forget a learner: answers, predictions, reviews, place and seats in classes. Twice is no error."""
-        if is_key(key):
-            with self._database.writing() as connection:
-                connection.execute(delete(learner).where(learner.c.key == key))
+    def delete(self, key: str) -> Remains:
+        """Forget a learner: answers, predictions, reviews, place and seats in classes. Says what may hold it still.
+
+        Twice is no error: the second time takes away what something else held on to.
+        """
+        if not is_key(key):
+            return "nothing"
+        with self._database.writing() as connection:
+            connection.execute(delete(learner).where(learner.c.key == key))
+        try:
+            return self._database.erase()
+        except ProgressError:  # the rows are gone all the same
+            return "log"

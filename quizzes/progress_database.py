@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from quizzes.progress_engines import Engines, engines
 from quizzes.progress_faults import remedy
-from quizzes.progress_records import ProgressError
+from quizzes.progress_records import ProgressError, Remains
 
 _LOG = logging.getLogger(__name__)
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -45,6 +45,13 @@ class Database:
             database = self._current()
             with database.turn(), database.writing.begin() as connection:
                 yield connection
+
+    def erase(self) -> Remains:
+        """After a deletion: make it unreadable too, as far as that can be done from here."""
+        with self._faults_named():
+            database = self._current()
+            with database.turn():
+                return database.erase()
 
     def close(self) -> None:
         """Give back the idle connections; the next use makes new ones."""

@@ -12,7 +12,10 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
+from quizzes.progress_records import Remains
 from quizzes.progress_turns import Turns
+
+_OVERWRITES = 1  # in the file's user_version: all that was ever deleted from it is overwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class Engines:
     writing: Engine
     turn: Callable[[], AbstractContextManager[None]]
     """To be held while writing."""
+    erase: Callable[[], Remains]
+    """Takes what was deleted out of the files beside the tables too; says what may still hold it."""
 
 
 def engines(url: str | None, *, wait_s: float) -> Engines:
@@ -61,7 +66,24 @@ def _sqlite(url: URL, wait_s: float) -> Engines:
         hide_parameters=True,  # they are learners' answers: nothing for a log
     )
     _prepare_sqlite(engine, path)
-    return Engines(engine, engine.execution_options(is_writing=True), Turns(wait_s).turn)
+    return Engines(engine, engine.execution_options(is_writing=True), Turns(wait_s).turn, lambda: _erase(engine))
+
+
+def _erase(engine: Engine) -> Remains:
+    """Empty the write-ahead log. Once per file, write it anew: older versions freed text without overwriting it."""
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        if cursor.execute("PRAGMA user_version").fetchone()[0] < _OVERWRITES:
+            cursor.execute("VACUUM")
+            cursor.execute(f"PRAGMA user_version = {_OVERWRITES}")
+        is_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:  # another program reads or writes, or the disk is full
+        return "log"
+    finally:
+        connection.close()
+        engine.dispose()  # idle connections remember pages as they were
+    return "log" if is_busy else "nothing"
 
 
 def _prepare_sqlite(engine: Engine, path: Path | None) -> None:
@@ -72,6 +94,9 @@ def _prepare_sqlite(engine: Engine, path: Path | None) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # an acknowledged answer survives a power cut too
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(
+            "PRAGMA secure_delete = ON"
+        )  # what is deleted or replaced is overwritten, not only freed
         entry.info["file"] = _identity(path)
 
     @event.listens_for(engine, "checkout")
@@ -113,4 +138,4 @@ def _postgresql(url: URL, wait_s: float) -> Engines:
             cursor.execute(f"SET {name} = {round(wait_s * 1000)}")
         connection.commit()
 
-    return Engines(engine, engine, nullcontext)
+    return Engines(engine, engine, nullcontext, lambda: "server")

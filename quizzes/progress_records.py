@@ -4,7 +4,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -14,6 +14,9 @@ MAX_SETTINGS_CHARS = 20_000
 
 Settings: TypeAlias = dict[str, JsonValue]
 """What a teacher fixes in an assignment: lessons, model, settings of the labs."""
+
+Remains: TypeAlias = Literal["nothing", "log", "server"]
+"""Where deleted text may still be: nowhere; in a file's log that someone else holds; in a server's log or copies."""
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{22}")  # what token_urlsafe(16) makes: 128 random bits
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without 0, O, 1 and I, which are misread on a board

@@ -5,6 +5,7 @@ from collections import OrderedDict
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.sessions import end_others
 
 
 @st.cache_resource(show_spinner=False)
@@ -18,10 +19,12 @@ def forget_learner() -> None:
     everyone, name = _wishes(), state.learner()
     state.keep_newest(everyone, name, everyone.get(name, 0) + 1)
     _forget_here()
+    end_others(name)
 
 
 def forget_if_wished() -> None:
     """At the top of every run: another tab of this browser may have asked for it."""
+    state.tab().browser = state.learner()
     num_wishes, known = _wishes().get(state.learner(), 0), state.tab().num_forgotten
     if known is not None and num_wishes > known:
         _forget_here()

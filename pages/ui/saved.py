@@ -12,7 +12,7 @@ from pages.ui import learner_key, state
 from pages.ui.forgetting import forget_learner
 from pages.ui.screen import sentence
 from quizzes import Grade, Question
-from quizzes.progress import Mastery, Progress, ProgressError, StoredAnswer
+from quizzes.progress import Mastery, Progress, ProgressError, Remains, StoredAnswer
 
 log = logging.getLogger(__name__)
 
@@ -112,10 +112,18 @@ def exported() -> str:
 def delete() -> None:
     """Forget the learner in the database and here."""
     try:
-        progress().delete(key())
+        remains = progress().delete(key())
     except ProgressError as error:
         state.tab().problems["delete"] = f"Nothing was deleted: {sentence(error)}"
         return
     forget_learner()
     state.set_widget("delete-sure", False)
-    state.tab().problems["delete"] = "Deleted. Nothing of yours is kept any more."
+    state.tab().problems["delete"] = _DELETED[remains]
+
+
+_DELETED: dict[Remains, str] = {
+    "nothing": "Deleted. Nothing of yours is kept any more.",
+    "log": "Deleted. Something else holds the database, so its log may keep your text a while: delete again later.",
+    "server": "Deleted: nothing of yours can be read here any more. The database server's own log and its backups "
+    "may hold it until they are replaced; whoever runs the server can say when.",
+}

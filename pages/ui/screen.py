@@ -28,6 +28,8 @@ class Tab:
     opened: Replay | None = None
     """A trace from a file, shown in place of the run."""
     answers: dict[str, Answer] = field(default_factory=dict)
+    browser: str = ""
+    """The random name of the browser it is open in."""
     key: str = ""
     """The learner's own, from the address; empty until it is asked for."""
     class_code: str = ""
