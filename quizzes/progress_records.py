@@ -16,7 +16,7 @@ Settings: TypeAlias = dict[str, JsonValue]
 """What a teacher fixes in an assignment: lessons, model, settings of the labs."""
 
 Remains: TypeAlias = Literal["nothing", "log", "server"]
-"""Where deleted text may still be: nowhere; in a file's log that someone else holds; in a server's log or copies."""
+"""Where deleted text may still be: nowhere; in a log that someone else holds; in a server's log or copies."""
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{22}")  # what token_urlsafe(16) makes: 128 random bits
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without 0, O, 1 and I, which are misread on a board
