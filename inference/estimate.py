@@ -70,9 +70,12 @@ class PrefillTerms:
     """Estimated seconds of one prefill, by how they grow with the prompt."""
 
     floor_s: float
-    """What a single token costs: overhead and every weight read once."""
+    """What a single token costs: overhead and every weight read once. Less where the whole pass takes less."""
     linear_s: float
-    """The matrices' arithmetic beyond that and what stands between them: as many times more as there are tokens."""
+    """The matrices' arithmetic beyond that and what stands between them: as many times more as there are tokens.
+
+    0 where a product of these tokens was measured to take no longer than that of one: no term is below 0.
+    """
     quadratic_s: float
     """Attention, in which every token meets all before it, and writing the cache."""
 
@@ -81,8 +84,6 @@ def prefill_terms(spec: ModelSpec, ceilings: Ceilings, num_tokens: int) -> Prefi
     """The estimate of a prefill in three terms; they add up to its `total_s`."""
     whole = estimate(spec, ceilings, num_query_tokens=num_tokens, context_len=num_tokens)
     one = estimate(spec, ceilings, num_query_tokens=1, context_len=1)
-    return PrefillTerms(
-        floor_s=one.overhead_s + one.matmul_s + one.elementwise_s,
-        linear_s=whole.matmul_s - one.matmul_s + whole.elementwise_s - one.elementwise_s,
-        quadratic_s=whole.attention_s,
-    )
+    shared_s = whole.overhead_s + whole.matmul_s + whole.elementwise_s
+    floor_s = min(one.overhead_s + one.matmul_s + one.elementwise_s, shared_s)
+    return PrefillTerms(floor_s=floor_s, linear_s=shared_s - floor_s, quadratic_s=whole.attention_s)

@@ -1,14 +1,13 @@
 """How far the logits with and without the KV cache are apart, token by token, in each dtype."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from inference.agreement import Agreement
-from pages.charts.palette import CARD, INK, figure, label, literal
-from pages.charts.units import significant
+from pages.charts.factors import log_label, log_range, log_ticks
+from pages.charts.palette import CARD, INK, figure, literal
 
 HEIGHT = 270
 
@@ -21,16 +20,8 @@ def agreement(dtypes: Sequence[Agreement], num_tokens: int) -> go.Figure:
         _line(chart, one)
     chart.update_xaxes(range=[0.5, num_tokens + 0.5], showgrid=False)
     if known:
-        smallest = min(value for one in known for value in one.differences if value > 0)
-        largest = max(one.largest for one in known)
-        low, high = math.floor(math.log10(smallest)), math.ceil(math.log10(largest))
-        ticks = [10.0**power for power in range(low, high + 1)]
-        chart.update_yaxes(
-            type="log",
-            range=[low - 0.1, high + 0.4],
-            tickvals=ticks,
-            ticktext=[significant(tick, 1) for tick in ticks],
-        )
+        ends = log_range((value for one in known for value in one.differences), below=4, above=8)
+        chart.update_yaxes(type="log", range=ends, **log_ticks(ends))
         chart.update_layout(margin={"l": 72})
     return chart
 
@@ -67,4 +58,4 @@ def _ring(chart: go.Figure, number: int, difference: float) -> None:
 
 
 def _name(chart: go.Figure, x: float, y: float, text: str, *, anchor: str, yshift: int = 8) -> None:
-    label(chart, x, math.log10(y), text, xanchor=anchor, yanchor="bottom", yshift=yshift)
+    log_label(chart, x, y, text, on="y", xanchor=anchor, yanchor="bottom", yshift=yshift)

@@ -1,6 +1,5 @@
 """What batching does to latencies: gaps while a prompt comes in, a decode step by batch, prompts together."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,8 +11,9 @@ from inference.batching_lanes import requests_seen
 from inference.batching_prefill import Batched
 from inference.metrics import itl_s, ttft_s
 from inference.sweeps import Point
+from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.lanes import axis, panels
-from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure, label
+from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds, significant
 
@@ -151,29 +151,28 @@ def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: st
         return chart
     high = sorted(((values[0], name) for name, values in lines.items()), reverse=True)
     for (value, name), anchor in zip(high, ("bottom", "top"), strict=True):
-        label(
+        log_label(
             chart,
-            math.log10(lengths[0]),
-            math.log10(value * 1e3),
+            lengths[0],
+            value * 1e3,
             name,
             xanchor="left",
             yanchor=anchor,
             yshift=8 if anchor == "bottom" else -8,
         )
     ends = [value * 1e3 for values in lines.values() for value in values]
-    span = [math.log10(min(ends) / 1.6), math.log10(max(ends) * 2)]
-    ticks = [step * 10.0**power for power in range(-3, 6) for step in (1, 3)]
-    shown = [tick for tick in ticks if span[0] <= math.log10(tick) <= span[1]]
-    chart.update_yaxes(type="log", range=span, tickvals=shown, ticktext=[f"{tick:,g}" for tick in shown])
+    span = log_range(ends, below=1.6, above=2)
+    chart.update_yaxes(type="log", range=span, **log_ticks(span, (1, 3)))
     return chart.update_xaxes(type="log", tickvals=lengths, ticktext=[f"{n:,}" for n in lengths], showgrid=False)
 
 
 def _label(chart: go.Figure, batch: float, at_s: float, text: str, anchor: str) -> None:
-    label(
+    log_label(
         chart,
-        math.log10(batch),
+        batch,
         at_s * 1e3,
         text,
+        on="x",
         colour=ESTIMATE,
         size=12,
         xanchor=anchor,

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from inference.disaggregation import ARRANGEMENTS, Comparison, Served, gaps
 from inference.trace import Phase
+from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure, label
 from pages.charts.units import scaled, seconds
 
@@ -133,20 +134,20 @@ def links_chart(rows: Sequence[Moved], prefill_s: float) -> go.Figure:
         hoverinfo="text",
     )
     chart.add_vline(x=prefill_s, line=DASHED)
-    label(
+    log_label(
         chart,
-        np.log10(prefill_s),
+        prefill_s,
         1,
         f"its prefill: {seconds(prefill_s)}",
         colour=ESTIMATE,
+        on="x",
         size=12,
         yref="paper",
         yanchor="bottom",
     )
-    low, high = min(*values, prefill_s), max(*values, prefill_s)
     chart.update_layout(
         margin={"l": 140, "t": 24},
-        xaxis={"type": "log", "range": [np.log10(low) - 0.7, np.log10(high) + 0.9], "dtick": 1},
+        xaxis={"type": "log", "range": log_range([*values, prefill_s], below=5, above=8), "dtick": 1},
         yaxis={"autorange": "reversed", "showgrid": False},
     )
     return chart

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 
 from inference.growth import cache_bytes, matching_context
 from inference.spec import ModelSpec
-from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, label, literal
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, literal
 from pages.charts.units import scaled
 
 HEIGHT = 320
@@ -92,11 +93,12 @@ def _mark(chart: go.Figure, tokens: float, size: float, *, is_late: bool) -> Non
 
 def _end(chart: go.Figure, tokens: int) -> None:
     chart.add_vline(x=tokens, line={"color": ESTIMATE, "width": 1, "dash": "dot"})
-    label(
+    log_label(
         chart,
-        math.log10(tokens),
+        tokens,
         0,
         f"the model's own {tokens:,}",
+        on="x",
         colour=ESTIMATE,
         size=12,
         yref="paper",
@@ -110,10 +112,10 @@ def note(
     chart: go.Figure, x: float, y: float, text: str, *, is_left: bool, is_above: bool, colour: str = INK
 ) -> None:
     """A label beside a point of two axes that grow by factors."""
-    label(
+    log_label(
         chart,
-        math.log10(x),
-        math.log10(y),
+        x,
+        y,
         text,
         colour=colour,
         xanchor="right" if is_left else "left",
@@ -131,7 +133,7 @@ def by_tokens(chart: go.Figure, low: int, high: int) -> None:
     shown: Sequence[int] = powers[:: math.ceil(len(powers) / 7) or 1] if powers else [low]
     chart.update_xaxes(
         type="log",
-        range=[math.log10(low / 1.15), math.log10(high * 1.15)],
+        range=log_range([low, high], below=1.15, above=1.15),
         tickvals=list(shown),
         ticktext=[_short(tokens) for tokens in shown],
         showgrid=False,
@@ -144,7 +146,7 @@ def by_bytes(chart: go.Figure, low: float, high: float) -> None:
     shown = [tick for tick in ticks if low / 3 <= tick <= high * 3]
     chart.update_yaxes(
         type="log",
-        range=[math.log10(low / 1.6), math.log10(high * 2.5)],
+        range=log_range([low, high], below=1.6, above=2.5),
         tickvals=shown,
         ticktext=[_size(tick) for tick in shown],
     )

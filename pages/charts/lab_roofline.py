@@ -11,7 +11,8 @@ from inference.placed import Placed
 from inference.placed import words as pass_words
 from inference.roofline import Ceilings, attainable
 from inference.trace import Phase
-from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, literal
 from pages.charts.units import percent, scaled, seconds, significant
 
 HEIGHT = 380
@@ -45,9 +46,9 @@ def lab_roofline(
     for phase, points in shown.items():
         if points:
             _points(chart, phase, points, roofs[0] if roofs else None)
-    chart.update_xaxes(type="log", range=[math.log10(_LOW), math.log10(_HIGH)], dtick=1)
-    low, high = _reach(placed, roofs, sheet, dtypes)
-    chart.update_yaxes(type="log", range=[math.log10(low / _GIGA), math.log10(high / _GIGA)], dtick=1)
+    chart.update_xaxes(type="log", range=log_range([_LOW, _HIGH]), dtick=1)
+    rates = np.array(_rates(placed, roofs, sheet, dtypes)) / _GIGA
+    chart.update_yaxes(type="log", range=log_range(rates.tolist(), below=3, above=3), dtick=1)
     return chart
 
 
@@ -56,19 +57,17 @@ def thinned(points: Sequence[Placed]) -> list[Placed]:
     return list(points[::-1][::stride][::-1])
 
 
-def _reach(
+def _rates(
     placed: Sequence[Placed], roofs: Sequence[Ceilings], sheet: Hardware | None, dtypes: Sequence[str]
-) -> tuple[float, float]:
-    """The lowest and the highest FLOP/s of the drawing."""
+) -> list[float]:
+    """FLOP/s that the drawing must hold."""
     rates = [one.rate for one in placed]
     rates += [roof.flops for roof in roofs] + [roof.bandwidth * _LOW for roof in roofs]
     if sheet:
         rates += [sheet.peak_flops[dtype] for dtype in dtypes if dtype in sheet.peak_flops] or [
             sheet.bandwidth * 100
         ]
-    if not rates:
-        return 1e9, 1e12
-    return min(rates) / 3, max(rates) * 3
+    return rates or [3e9, 3e11]
 
 
 def _roof(chart: go.Figure, ceilings: Ceilings, *, is_first: bool) -> None:
@@ -184,10 +183,9 @@ def _hover(one: Placed, ceilings: Ceilings | None) -> str:
 def _label(chart: go.Figure, at: tuple[float, float], text: str, colour: str, place: Place) -> None:
     """Words beside a point of the logarithmic axes."""
     x_anchor, y_anchor, x_shift, y_shift = place
-    label(
+    log_label(
         chart,
-        math.log10(at[0]),
-        math.log10(at[1]),
+        *at,
         text,
         colour=colour,
         size=12,

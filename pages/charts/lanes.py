@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from inference.batching import Served
 from inference.batching_lanes import State, lanes
 from inference.trace import Phase
+from pages.charts.factors import log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
 from pages.charts.units import seconds
 
@@ -100,7 +101,7 @@ def tokens_chart(arms: Sequence[Served]) -> go.Figure:
                 yaxis=f"y{number + 1}" if number else "y",
             )
         ticks = [tick for tick in (1, 10, 100, 1000) if tick <= most]
-        span = [-0.2, float(np.log10(most)) + 0.45]
+        span = log_range([1, most], below=1.6, above=2.8)
         chart.update_layout({axis(number): {"type": "log", "tickvals": ticks, "range": span}})
     return chart
 

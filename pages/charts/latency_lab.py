@@ -1,6 +1,5 @@
 """Latency against length, with the estimate under it, and the stages of the first token."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,11 +9,13 @@ from inference.estimate import PrefillTerms
 from inference.sweeps import Point
 from inference.trace import Phase
 from inference.waterfall import Stage
+from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
 
 HEIGHT = 330
+_ROOM = 0.35  # powers of ten that a name under its line needs above the axis
 Terms = Sequence[tuple[int, PrefillTerms]]
 Line = Sequence[tuple[int, float]]
 
@@ -30,29 +31,36 @@ def ttft_chart(points: Sequence[Point], terms: Terms) -> go.Figure:
     ):
         _estimated(chart, [(n, s) for n, s in line if s > 0], name, width=1.0)
     _estimated(chart, [(n, term.floor_s + term.linear_s + term.quadratic_s) for n, term in terms], "sum", width=2.0)
-    _name_terms(chart, terms)
-    return _by_factors(chart, points)
+    _by_factors(chart, points)
+    if points:
+        _name_terms(chart, terms, least_ms=10 ** (_range(points)[0] + _ROOM))
+    return chart
 
 
-def _name_terms(chart: go.Figure, terms: Terms) -> None:
-    """Each term's name under its line, where the other lines are far."""
+def _name_terms(chart: go.Figure, terms: Terms, *, least_ms: float) -> None:
+    """Each term's name under its line, where the other lines are far and the axis with its ticks is not near."""
     if len(terms) < 5:
         return
-    for text, (at, value_s), xanchor in (
-        ("floor", (terms[-1][0], terms[-1][1].floor_s), "right"),
-        ("linear: matrices", (terms[1][0], terms[1][1].linear_s), "left"),
-        ("quadratic: attention", (terms[-5][0], terms[-5][1].quadratic_s), "left"),
+    for text, line, xanchor in (
+        ("floor", [(terms[-1][0], terms[-1][1].floor_s)], "right"),
+        ("linear: matrices", [(n, term.linear_s) for n, term in terms[1:]], "left"),
+        ("quadratic: attention", [(n, term.quadratic_s) for n, term in terms[-5:]], "left"),
     ):
-        label(
+        high_enough = [(n, value_s * 1e3) for n, value_s in line if value_s * 1e3 >= least_ms]
+        if not high_enough:
+            continue
+        at, value_ms = high_enough[0]
+        is_last = at == terms[-1][0]  # a name behind the last point would leave the plot
+        log_label(
             chart,
-            math.log10(at),
-            math.log10(value_s * 1e3),
+            at,
+            value_ms,
             text,
             colour=ESTIMATE,
             size=12,
-            xanchor=xanchor,
+            xanchor="right" if is_last else xanchor,
             yanchor="top",
-            xshift=8 if xanchor == "left" else 0,
+            xshift=8 if xanchor == "left" and not is_last else 0,
         )
 
 
@@ -110,15 +118,13 @@ def _by_factors(chart: go.Figure, points: Sequence[Point]) -> go.Figure:
             if not lengths or point.setting.context_len >= 4 * lengths[-1]:
                 lengths.append(point.setting.context_len)
         chart.update_xaxes(tickvals=lengths, ticktext=[f"{length:,}" for length in lengths], showgrid=False)
-        low, high = _range(points)
-        ticks = [10.0**power for power in range(math.floor(low), math.ceil(high) + 1)]
-        chart.update_yaxes(range=[low, high], tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
+        ends = _range(points)
+        chart.update_yaxes(range=ends, **log_ticks(ends))
     return chart
 
 
 def _range(points: Sequence[Point]) -> list[float]:
-    low, high = min(point.lower_s for point in points) * 1e3, max(point.upper_s for point in points) * 1e3
-    return [math.log10(low / 12), math.log10(high * 2)]
+    return log_range([end * 1e3 for point in points for end in (point.lower_s, point.upper_s)], below=12, above=2)
 
 
 def waterfall(stages: Sequence[Stage]) -> go.Figure:

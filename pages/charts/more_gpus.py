@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 
 from inference.deployment import PER_NODE
 from inference.more_gpus import COUNTS, WAYS, Use, Way
-from pages.charts.palette import CARD, ESTIMATE, INK, figure, label
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import CARD, ESTIMATE, INK, figure
 from pages.charts.units import seconds, significant
 
 HEIGHT = 330
@@ -33,7 +34,7 @@ def more_gpus(uses: Sequence[Use]) -> go.Figure:
     chart.update_layout(margin={"r": 118})
     chart.update_xaxes(
         type="log",
-        range=[math.log10(0.9), math.log10(max(COUNTS) * 1.12)],
+        range=log_range([0.9, max(COUNTS)], above=1.12),
         tickvals=list(COUNTS),
         ticktext=[str(count) for count in COUNTS],
         showgrid=False,
@@ -82,11 +83,12 @@ def _names(chart: go.Figure, uses: Sequence[Use], highest: float) -> None:
     for one in ends:
         place = max(one.plan.itl_s * 1e3 / highest, lowest)
         lowest = place + _APART
-        label(
+        log_label(
             chart,
-            math.log10(one.count),
+            one.count,
             place,
             one.way,
+            on="x",
             colour=_STYLES[one.way][2],
             yref="paper",
             xanchor="left",
@@ -99,11 +101,12 @@ def _second_machine(chart: go.Figure) -> None:
     """Where the accelerators no longer stand in one machine."""
     border = PER_NODE * math.sqrt(2)
     chart.add_vline(x=border, line={"color": ESTIMATE, "width": 1, "dash": "dot"})
-    label(
+    log_label(
         chart,
-        math.log10(border),
+        border,
         0,
         "one machine ",
+        on="x",
         colour=ESTIMATE,
         size=12,
         yref="paper",

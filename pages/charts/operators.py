@@ -1,6 +1,5 @@
 """FLOPs per byte of each operator, in both phases, on either side of a machine's ridge. All estimated."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +7,8 @@ import plotly.graph_objects as go
 
 from inference.operators import Operator
 from inference.trace import Phase
-from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, label, literal
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, literal
 from pages.charts.units import significant
 
 _ROW = 27  # pixels
@@ -44,9 +44,7 @@ def intensities(rows: dict[Phase, Sequence[Operator]], ridge: float | None) -> g
     _name_phases(chart, values)
     if ridge:
         _ridge(chart, ridge, len(names))
-    chart.update_xaxes(
-        type="log", dtick=1, range=[math.log10(min(everything) / 2), math.log10(max(everything) * 3)]
-    )
+    chart.update_xaxes(type="log", dtick=1, range=log_range(everything, below=2, above=3))
     chart.update_yaxes(
         tickvals=np.arange(len(names)),
         ticktext=[literal(name) for name in names],
@@ -59,7 +57,7 @@ def intensities(rows: dict[Phase, Sequence[Operator]], ridge: float | None) -> g
 
 def _name_phases(chart: go.Figure, values: "dict[Phase, np.ndarray[tuple[int], np.dtype[np.float64]]]") -> None:
     for phase, some in values.items():
-        label(chart, math.log10(some[0]), -0.7, phase, colour=COLOURS[phase], size=12)
+        log_label(chart, float(some[0]), -0.7, phase, on="x", colour=COLOURS[phase], size=12)
 
 
 def _ridge(chart: go.Figure, ridge: float, num_rows: int) -> None:
@@ -71,4 +69,4 @@ def _ridge(chart: go.Figure, ridge: float, num_rows: int) -> None:
         name="ridge",
         hovertemplate="ridge: %{x:.3g} FLOP/byte<extra></extra>",
     )
-    label(chart, math.log10(ridge), -0.7, f"ridge {significant(ridge)}", colour=ESTIMATE, size=12)
+    log_label(chart, ridge, -0.7, f"ridge {significant(ridge)}", on="x", colour=ESTIMATE, size=12)

@@ -53,7 +53,8 @@ def label(
     chart: go.Figure, x: object, y: object, text: str, *, colour: str = INK, size: int = 13, **place: object
 ) -> None:
     """Words at the end of a line or beside a point; `place`: anchors, shifts and axes, as Plotly names them."""
-    chart.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": size, "color": colour}, **place)
+    place = {"showarrow": False} | place
+    chart.add_annotation(x=x, y=y, text=text, font={"size": size, "color": colour}, **place)
 
 
 def literal(text: str) -> str:

@@ -1,6 +1,5 @@
 """Throughput of all users against the speed of each, over concurrency: what a larger batch buys and costs."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,10 +7,12 @@ import plotly.graph_objects as go
 
 from inference.planner import Plan
 from inference.ranking import Point
-from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, label
+from pages.charts.factors import log_label, log_range, log_ticks
+from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure
 from pages.charts.units import significant
 
 HEIGHT = 380
+_FEW = 3.0  # powers of ten: fewer have ticks between them
 
 
 def throughput(points: Sequence[Point], made: Plan) -> go.Figure:
@@ -39,14 +40,8 @@ def throughput(points: Sequence[Point], made: Plan) -> go.Figure:
         (chart.update_xaxes, [one.tps_per_user for one in plans]),
         (chart.update_yaxes, [one.tps_total for one in plans]),
     ):
-        low, high = min(values), max(values)
-        ticks = _ticks(low / 1.5, high * 1.8)
-        update(
-            type="log",
-            range=[math.log10(low / 1.5), math.log10(high * 1.8)],
-            tickvals=ticks,
-            ticktext=[_tick(tick) for tick in ticks],
-        )
+        ends = log_range(values, below=1.5, above=1.8)
+        update(type="log", range=ends, **log_ticks(ends, (1, 2, 5) if ends[1] - ends[0] < _FEW else (1,)))
     chart.update_layout(margin={"l": 70})
     return chart
 
@@ -72,10 +67,10 @@ def _hover(made: Plan) -> str:
 
 
 def _note(chart: go.Figure, made: Plan, text: str, *, is_last: bool = False, colour: str = INK) -> None:
-    label(
+    log_label(
         chart,
-        math.log10(made.tps_per_user),
-        math.log10(made.tps_total),
+        made.tps_per_user,
+        made.tps_total,
         text,
         colour=colour,
         size=12,
@@ -86,14 +81,3 @@ def _note(chart: go.Figure, made: Plan, text: str, *, is_last: bool = False, col
         bgcolor=CARD,
         borderpad=0,
     )
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of every power of ten; the powers alone where there are many."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(powers) <= 4 else (1,)
-    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-
-
-def _tick(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

@@ -1,13 +1,13 @@
 """What the planner predicts against what others measured and published, row by row."""
 
-import math
 import textwrap
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from inference.planner_error import Prediction
-from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, label, literal
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, literal
 from pages.charts.units import percent, seconds
 
 HEIGHT = 430
@@ -39,12 +39,16 @@ def agreement(rows: Sequence[Prediction]) -> go.Figure:
                 hoverinfo="text",
                 name=f"{kind}, {'held back' if is_held_back else 'fitted'}",
             )
-    label(chart, math.log10(low * 1.4), math.log10(low * 1.4), "equal", colour=ESTIMATE, xanchor="left", xshift=12)
-    ends = [math.log10(low), math.log10(high)]
+    log_label(chart, low * 1.4, low * 1.4, "equal", colour=ESTIMATE, xanchor="left", xshift=12)
     shown = [
         (value, text) for value, text in (*_TICKS, (100.0, "100 s"), (1000.0, "1,000 s")) if low < value < high
     ]
-    axis = {"type": "log", "range": ends, "tickvals": [v for v, _ in shown], "ticktext": [t for _, t in shown]}
+    axis = {
+        "type": "log",
+        "range": log_range([low, high]),
+        "tickvals": [v for v, _ in shown],
+        "ticktext": [t for _, t in shown],
+    }
     chart.update_xaxes(**axis)
     chart.update_yaxes(**axis)
     chart.update_layout(margin={"l": 72}, hoverlabel={"align": "left"})

@@ -1,7 +1,7 @@
 """With the KV cache and without it: tokens fed, by arithmetic, and time of the next token, measured."""
 
-import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from inference.recompute import WITH, WITHOUT, token_forwards
 from inference.sweeps import Point
 from inference.trace import Phase
+from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, MARKS, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds
@@ -33,7 +34,8 @@ def token_forwards_chart(prompt_tokens: int, new_tokens: int) -> go.Figure:
             name=name,
             hovertemplate=f"{name}: %{{y:,.0f}} tokens fed for %{{x:,.0f}} generated<extra></extra>",
         )
-        _name(chart, float(at[-1]), float(fed[-1, arm]), f"{name}: {fed[-1, arm]:,}", colour=COLOURS[phase])
+        words = f"{name}: {fed[-1, arm]:,}"
+        label(chart, float(at[-1]), float(fed[-1, arm]), words, colour=COLOURS[phase], **_place("right"))
     chart.update_xaxes(range=[0, new_tokens])
     chart.update_yaxes(range=[0, float(fed.max()) * 1.12])
     return chart
@@ -61,43 +63,26 @@ def time_chart(pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> 
             hoverinfo="text",
         )
         anchor = "left" if is_early else "right"
-        _name(chart, math.log10(known[-1]), math.log10(medians[-1]), name, colour=COLOURS[phase], anchor=anchor)
+        log_label(chart, known[-1], medians[-1], name, colour=COLOURS[phase], **_place(anchor))
     _by_factors(chart, pairs, lengths)
     return chart
 
 
 def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> None:
     ends = [bound * 1e3 for pair in pairs for point in pair for bound in (point.lower_s, point.upper_s)]
-    low, high = min(ends) / 1.5, max(ends) * 2
     chart.update_xaxes(
         type="log",
-        range=[math.log10(lengths[0] / 1.2), math.log10(lengths[-1] * 1.2)],
+        range=log_range([lengths[0], lengths[-1]], below=1.2, above=1.2),
         tickvals=list(lengths),
         ticktext=[f"{length:,}" for length in lengths],
         showgrid=False,
     )
-    ticks = [step * 10.0**power for power in range(-4, 7) for step in (1, 2, 5)]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    chart.update_yaxes(
-        type="log",
-        range=[math.log10(low), math.log10(high)],
-        tickvals=shown,
-        ticktext=[f"{tick:,g}" for tick in shown],
-    )
+    span = log_range(ends, below=1.5, above=2)
+    chart.update_yaxes(type="log", range=span, **log_ticks(span, (1, 2, 5)))
 
 
-def _name(chart: go.Figure, x: float, y: float, text: str, *, colour: str, anchor: str = "right") -> None:
-    label(
-        chart,
-        x,
-        y,
-        text,
-        colour=colour,
-        xanchor=anchor,
-        xshift=8 if anchor == "left" else 0,
-        yanchor="bottom",
-        yshift=6,
-    )
+def _place(anchor: str) -> dict[str, Any]:
+    return {"xanchor": anchor, "xshift": 8 if anchor == "left" else 0, "yanchor": "bottom", "yshift": 6}
 
 
 def _hover(name: str, point: Point) -> str:

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from inference.roofline import Ceilings, attainable
 from inference.trace import Step, Trace
-from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure
 from pages.charts.run import HEIGHT, PHASES, step_work
 from pages.charts.units import significant
 
@@ -39,7 +40,7 @@ def roofline(trace: Trace | None) -> go.Figure:
                 hovertemplate=f"{phase}<br>%{{y:.3g}} GFLOP/s at %{{x:.3g}} FLOP/byte<extra></extra>",
             )
         _name_phases(chart, trace)
-    chart.update_xaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
+    chart.update_xaxes(type="log", range=log_range([low, high]), dtick=1)
     chart.update_yaxes(type="log", dtick=1)
     return chart
 
@@ -60,10 +61,10 @@ def _roofs(chart: go.Figure, ceilings: Ceilings, low: float, high: float) -> Non
         name="measured roofs",
         hovertemplate="roof: %{y:.3g} GFLOP/s at %{x:.3g} FLOP/byte, measured<extra></extra>",
     )
-    label(
+    log_label(
         chart,
-        math.log10(ridge),
-        math.log10(ceilings.flops / 1e9),
+        ridge,
+        ceilings.flops / 1e9,
         f"ridge {significant(ridge, 2)} FLOP/byte",
         colour=ESTIMATE,
         size=12,
@@ -78,10 +79,10 @@ def _name_phases(chart: go.Figure, trace: Trace) -> None:
         if step is None:
             continue
         work = step_work(trace, step)
-        label(
+        log_label(
             chart,
-            math.log10(work.intensity),
-            math.log10(work.flops / step.forward_s / 1e9),
+            work.intensity,
+            work.flops / step.forward_s / 1e9,
             phase,
             colour=COLOURS[phase],
             size=12,

@@ -1,11 +1,10 @@
 """The sampling lab's curves: probability over all ranks, after one stage, and in both orders."""
 
-import math
-
 import numpy as np
 import plotly.graph_objects as go
 
 from inference.sampling_lab import MODEL, ChainView, OrderView, StageView
+from pages.charts.factors import log_label, log_range
 from pages.charts.palette import ESTIMATE, INK, figure, literal
 
 CURVE_HEIGHT = 290
@@ -48,8 +47,8 @@ def order_curve(view: OrderView | None) -> go.Figure:
 def _rank_axes(view: ChainView | None) -> go.Figure:
     chart = figure(height=CURVE_HEIGHT, x="rank in the model's own order", y="probability", is_empty=view is None)
     if view is not None:
-        end = math.log10(view.vocab_size)
-        chart.update_xaxes(type="log", range=[-0.03 * end, end * 1.02], dtick=1, tickformat=",d")
+        ends = log_range([1, view.vocab_size], below=1.3, above=1.2)
+        chart.update_xaxes(type="log", range=ends, dtick=1, tickformat=",d")
         powers = {1.0: "1", 1e-3: "10⁻³", 1e-6: "10⁻⁶", 1e-9: "10⁻⁹"}
         chart.update_yaxes(type="log", range=[_LOWEST, 0.3], tickvals=list(powers), ticktext=list(powers.values()))
     return chart
@@ -92,10 +91,11 @@ def _name_end(chart: go.Figure, view: ChainView, stage: StageView, words: str, *
 
 def _label(chart: go.Figure, x: float, y: float, words: str, *, yshift: int, is_below: bool = False) -> None:
     """Above the point and after it; or under the falling line, at the end of a leader."""
-    chart.add_annotation(
-        x=math.log10(x),
-        y=math.log10(max(y, 10**_LOWEST)),
-        text=literal(words),
+    log_label(
+        chart,
+        x,
+        max(y, 10**_LOWEST),
+        literal(words),
         showarrow=is_below,
         arrowhead=0,
         arrowwidth=1,
@@ -106,5 +106,4 @@ def _label(chart: go.Figure, x: float, y: float, words: str, *, yshift: int, is_
         yanchor="middle",
         xshift=0 if is_below else 6,
         yshift=0 if is_below else yshift,
-        font={"size": 13, "color": INK},
     )

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 
 from inference.acceptance import expected_tokens
 from inference.speculative_records import Speculated, pass_times
-from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure, label
+from pages.charts.factors import log_label, log_range
+from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure
 from pages.charts.units import seconds, significant
 
 HEIGHT = 290
@@ -97,7 +98,7 @@ def _by_factors(chart: go.Figure, sizes: _Numbers) -> None:
     ticks = [int(size) for size in sizes if size in (1, 2, 3, 5, 9, 17, 25) or size in (4, 8, 16, 24)]
     chart.update_xaxes(
         type="log",
-        range=[float(np.log10(sizes[0] / 1.15)), float(np.log10(sizes[-1] * 1.15))],
+        range=log_range([sizes[0], sizes[-1]], below=1.15, above=1.15),
         tickvals=ticks,
         ticktext=[f"{tick}" for tick in ticks],
         showgrid=False,
@@ -113,11 +114,12 @@ def _name(
     side: str,
     colour: str,
 ) -> None:
-    label(
+    log_label(
         chart,
-        float(np.log10(x[-1])),
+        float(x[-1]),
         y,
         words,
+        on="x",
         colour=colour,
         xanchor="right",
         yanchor=side,

@@ -1,12 +1,11 @@
 """What the mask did and what it cost: a bar and two marks for every token of the output."""
 
-import math
-
 import numpy as np
 import plotly.graph_objects as go
 
 from inference.structured import StructuredRun, StructuredStep
-from pages.charts.palette import COLOURS, INK, MARKS, figure, label, literal
+from pages.charts.factors import log_label, log_range, log_ticks
+from pages.charts.palette import COLOURS, INK, MARKS, figure, literal
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds
 
@@ -99,19 +98,13 @@ def step_costs(run: StructuredRun | None) -> go.Figure:
             name="mask",
         )
         _name(chart, float(np.median(masks)), "mask", INK)
-    lowest, highest = float(np.concatenate([passes, masks[masks > 0]]).min()), float(passes.max())
-    ticks = [10.0**power for power in range(-4, 6)]
+    ends = log_range([*passes.tolist(), *masks.tolist()], below=2, above=2)
     chart.update_xaxes(range=[0.4, max(len(steps), 8) + 0.6], showgrid=False, tickformat="d", nticks=12)
-    chart.update_yaxes(
-        type="log",
-        range=[math.log10(lowest / 2), math.log10(highest * 2)],
-        tickvals=ticks,
-        ticktext=[f"{tick:,g}" for tick in ticks],
-    )
+    chart.update_yaxes(type="log", range=ends, **log_ticks(ends))
     chart.update_layout(margin={"l": 56, "r": 88, "t": 8, "b": 40})
     return chart
 
 
 def _name(chart: go.Figure, value: float, text: str, colour: str) -> None:
     """In the right margin, at the median."""
-    label(chart, 1, math.log10(value), text, colour=colour, size=12, xref="paper", xanchor="left", xshift=6)
+    log_label(chart, 1, value, text, on="y", colour=colour, size=12, xref="paper", xanchor="left", xshift=6)

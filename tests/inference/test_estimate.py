@@ -87,3 +87,13 @@ def test_attention_is_the_term_that_grows_four_times_when_the_prompt_doubles() -
     assert long.floor_s == short.floor_s
     assert long.linear_s / short.linear_s == pytest.approx(2, rel=0.01)
     assert long.quadratic_s / short.quadratic_s == pytest.approx(4, rel=0.02)
+
+
+def test_no_term_of_a_prefill_is_below_zero_where_one_token_was_measured_slower_than_many() -> None:
+    noisy = replace(CEILINGS, matmul_ladder=((1, 4e-10), (16, 2e-10), (64, 3e-10)))
+    for num_tokens in (1, 2, 16, 64, 256):
+        terms = prefill_terms(SPEC, noisy, num_tokens)
+        assert min(terms.floor_s, terms.linear_s, terms.quadratic_s) >= 0
+        whole = estimate(SPEC, noisy, num_query_tokens=num_tokens, context_len=num_tokens).total_s
+        assert terms.floor_s + terms.linear_s + terms.quadratic_s == pytest.approx(whole)
+    assert prefill_terms(SPEC, noisy, 16).linear_s == 0
