@@ -76,6 +76,16 @@ def test_only_one_module_touches_the_session_state() -> None:
     assert users == [OWNER]
 
 
+def test_whatever_is_wrong_is_caught_in_one_place_and_axes_by_factors_are_made_in_one() -> None:
+    for folder, words, owner in (
+        ("pages", "except Exception", "pages/ui/boundary.py"),
+        ("pages/charts", "log10", "pages/charts/factors.py"),
+    ):
+        assert [path.relative_to(ROOT).as_posix() for path in _files(folder) if words in path.read_text()] == [
+            owner
+        ]
+
+
 def test_only_weights_reach_the_network() -> None:
     reaching = {"requests", "httpx", "httpx2", "urllib.request", "socket", "http.client"}
     reaching |= {"huggingface_hub.snapshot_download"}

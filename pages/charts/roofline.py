@@ -23,7 +23,7 @@ def roofline(trace: Trace | None) -> go.Figure:
         _roofs(chart, ceilings, low, high)
     if trace:
         for phase in PHASES:
-            steps = _thinned([step for step in trace.steps if step.phase == phase])
+            steps = _thinned([step for step in timed(trace) if step.phase == phase])
             works = [step_work(trace, step) for step in steps]
             chart.add_scatter(
                 x=np.array([work.intensity for work in works]),
@@ -43,6 +43,11 @@ def roofline(trace: Trace | None) -> go.Figure:
     chart.update_xaxes(type="log", range=log_range([low, high]), dtick=1)
     chart.update_yaxes(type="log", dtick=1)
     return chart
+
+
+def timed(trace: Trace) -> list[Step]:
+    """The passes that have a rate: a trace from elsewhere may hold passes of 0 seconds."""
+    return [step for step in trace.steps if step.forward_s > 0]
 
 
 def _thinned(steps: list[Step]) -> list[Step]:
@@ -75,7 +80,7 @@ def _roofs(chart: go.Figure, ceilings: Ceilings, low: float, high: float) -> Non
 
 def _name_phases(chart: go.Figure, trace: Trace) -> None:
     for phase in PHASES:
-        step = next((step for step in reversed(trace.steps) if step.phase == phase), None)
+        step = next((step for step in reversed(timed(trace)) if step.phase == phase), None)
         if step is None:
             continue
         work = step_work(trace, step)

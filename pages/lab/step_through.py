@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.ui import actions, pending, state
 from pages.ui.answers import ask
+from pages.ui.boundary import boundary
 from pages.ui.branches import branches
 from pages.ui.clock import clock
 from pages.ui.run_charts import candidates_card, charts
@@ -28,13 +29,13 @@ with st.container(border=True, key="card-strip"):
     token_strip(screen.trace, shown=screen.shown, key="strip", on_pick=actions.look_at_picked)
 
 left, right = st.columns(2)
-with left:
+with left, boundary():
     pass_card(screen)
-with right:
+with right, boundary():
     candidates_card(screen)
-charts(screen)
-metrics_row(screen)
-branches(screen)
+for view in (charts, metrics_row, branches):
+    with boundary():
+        view(screen)
 
 st.subheader("What did you see?", anchor=False)
 for question in state.quizzes()[0]["two_phases"]:

@@ -36,7 +36,7 @@ with st.container(border=True, key="card-replay"):
         key="start-latency",
         title="Every pass of this answer",
         caption=f"prefill: {len(trace.prompt_tokens)} tokens at once; decode: one a pass; dashed: estimated floor",
-        alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
+        alt="Bars of the measured time of every pass: prefill first, then the decode steps.",
         table=lambda: Table(
             ["step", "phase", "token", "pass"],
             [[str(step.number), step.phase, visible(step.raw), seconds(step.forward_s)] for step in trace.steps],

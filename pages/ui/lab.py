@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from pages.ui.boundary import boundary
 from pages.ui.prediction import Outcome, Prediction, predict
 
 
@@ -32,4 +33,5 @@ def lab(
         label_visibility="collapsed",
         persist_state="session",
     )
-    views[chosen or names[0]]()
+    with boundary():
+        views[chosen or names[0]]()

@@ -13,6 +13,7 @@ from lessons import (
 )
 from pages.ui import lesson_progress, state
 from pages.ui.answers import ask
+from pages.ui.boundary import boundary
 from pages.ui.course import Course, course, page_of
 
 Slots = list[tuple[Part, "st.delta_generator.DeltaGenerator"]]
@@ -70,10 +71,8 @@ def _experiment(part: Place, number: int) -> None:
     """In a fragment: a measurement that grows redraws itself and not the lesson around it."""
     from pages.ui.lesson_experiments import draw  # noqa: PLC0415  # seconds, the first time; the text is there
 
-    try:
+    with boundary("experiment"):
         draw(part.name, part.settings, number=number)
-    except ValueError as error:
-        st.text(f"This experiment cannot be shown: {error}")
 
 
 def _resume(lesson: Lesson) -> None:

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.boundary import boundary
 
 _HERE = Path(__file__).parent
 _HTML = """
@@ -72,12 +73,13 @@ def live_chart(
             "table": asdict(shown) if shown else None,
         }
 
-    _component(
-        data=state.remembered(key, (version, caption, expected, shows_table, on_pick is None), data),
-        key=key,
-        on_table_change=_nothing,
-        on_picked_change=(lambda: on_pick(key)) if on_pick else _nothing,
-    )
+    with boundary("chart"):
+        _component(
+            data=state.remembered(key, (version, caption, expected, shows_table, on_pick is None), data),
+            key=key,
+            on_table_change=_nothing,
+            on_picked_change=(lambda: on_pick(key)) if on_pick else _nothing,
+        )
 
 
 def _nothing() -> None:

@@ -8,7 +8,7 @@ from inference.cost import kv_bytes
 from inference.trace import Trace
 from pages.charts.cache_map import cache_map
 from pages.charts.candidates import candidates
-from pages.charts.roofline import roofline
+from pages.charts.roofline import roofline, timed
 from pages.charts.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
@@ -49,7 +49,7 @@ def charts(screen: Screen) -> None:
             key="latency",
             title="Latency per pass",
             caption=f"first bar prefill, the others decode; dashed: {whose} floor, estimated",
-            alt="Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
+            alt="Bars of the measured time of every pass: prefill first, then the decode steps.",
             table=lambda: _latency_table(trace),
             on_pick=actions.look_at_picked,
         )
@@ -132,7 +132,7 @@ def _kv_table(trace: Trace | None) -> Table:
 
 def _roofline_table(trace: Trace | None) -> Table:
     rows = []
-    for step in trace.steps if trace else []:
+    for step in timed(trace) if trace else []:
         work = step_work(trace, step) if trace else None
         if work is not None:
             rate = scaled(work.flops / step.forward_s, "FLOP/s")

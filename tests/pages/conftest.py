@@ -1,5 +1,6 @@
 """Pages on the tiny random model: fast, and with the same code as in the browser."""
 
+import logging
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,25 @@ def _own_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DATABASE_URL", f"sqlite:///{tmp_path_factory.mktemp('progress')}/progress.sqlite3")
         yield
+
+
+class _Failures(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture(autouse=True)
+def failures() -> Iterator[list[logging.LogRecord]]:
+    """Views that could not be drawn: a page lives on without them, a test does not. Expected ones are taken out."""
+    found, log = _Failures(), logging.getLogger("pages.ui.boundary")
+    log.addHandler(found)
+    yield found.records
+    log.removeHandler(found)
+    assert [(one.getMessage(), one.exc_info and one.exc_info[1]) for one in found.records] == []
 
 
 @pytest.fixture(scope="session")

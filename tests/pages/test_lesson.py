@@ -43,7 +43,7 @@ def test_a_lesson_shows_its_text_questions_and_experiments(app: AppTest, lesson:
     assert "[[" not in shown
     assert shown.count("**Takeaway.**") == len(lesson.sections)
     assert all(one in shown for one in lesson.sources)
-    assert not any(text.value.startswith("This experiment cannot be shown") for text in app.text)
+    assert not any(text.value.startswith("This experiment could not be drawn") for text in app.text)
     keys = {button.key for button in app.button}
     assert len({key for key in keys if key}) >= len(lesson.questions)
     assert not [button.label for button in app.button if button.proto.type == "primary"], "reading on comes next"

@@ -25,7 +25,7 @@ _DEFAULT = PassesSettings()
 _WORDS = {
     TIME: (
         "first bar prefill, the others decode; dashed: floor, estimated",
-        "Bars of the measured time of every pass: one tall prefill bar, then decode bars.",
+        "Bars of the measured time of every pass: prefill first, then the decode steps.",
     ),
     CACHE: (
         "measured from the tensors; dashed: the formula",

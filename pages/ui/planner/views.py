@@ -6,6 +6,7 @@ import streamlit as st
 
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from pages.ui.boundary import boundary
 from pages.ui.experiments.layer_clock import layer_clock
 from pages.ui.experiments.more_gpus import more_gpus
 from pages.ui.planner.cache_view import cache_view
@@ -40,9 +41,10 @@ def views(made: Plan | None, settings: PlanSettings | None) -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    if chosen in _FREE:
-        _FREE[chosen]()
-    elif made is None or settings is None:
-        st.text("This view needs a plan: the message at the top says what is missing.")
-    else:
-        _NEED_A_PLAN[chosen or names[0]](made, settings)
+    with boundary():
+        if chosen in _FREE:
+            _FREE[chosen]()
+        elif made is None or settings is None:
+            st.text("This view needs a plan: the message at the top says what is missing.")
+        else:
+            _NEED_A_PLAN[chosen or names[0]](made, settings)

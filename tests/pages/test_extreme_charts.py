@@ -1,0 +1,341 @@
+"""Every chart draws every measurement that can be had: no exception, no infinity in its words."""
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pages.charts
+from inference import catalogue
+from inference.agreement import Agreement
+from inference.batching_cost import batch_cost
+from inference.deployment import Workload
+from inference.estimate import prefill_terms
+from inference.layer_clock import rows as clock_rows
+from inference.more_gpus import Case, side_by_side
+from inference.operators import operators
+from inference.paged import Conversation, layout
+from inference.placed import place
+from inference.plan_compare import compare
+from inference.plan_settings import PlanSettings, make
+from inference.planner_error import predictions
+from inference.prefix_chat import Turn
+from inference.prefix_shared import Arrival, SharedRun
+from inference.ranking import curve, rank
+from inference.sampling_lab import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
+from inference.waterfall import ttft_stages
+from lessons.cases import load_cases
+from pages.charts import (
+    agreement,
+    batching,
+    blocks,
+    cache_map,
+    candidates,
+    diagnosis,
+    disaggregation,
+    goodput,
+    growth,
+    kv_formulas,
+    lab_roofline,
+    lanes,
+    latency_lab,
+    layer_clock,
+    modules,
+    more_gpus,
+    plan_compare,
+    planner_curve,
+    planner_error,
+    planner_rank,
+    planner_time,
+    prefix,
+    prefix_ttft,
+    queueing,
+    readings,
+    recompute,
+    roofline,
+    run,
+    sampling_bars,
+    sampling_lab,
+    scores,
+    speculative,
+    speculative_sizes,
+    structured,
+)
+from pages.charts import (
+    operators as operators_chart,
+)
+from tests.pages import measurements as some
+from tests.pages.measurements import SPEC, Extremes
+from tests.pages.test_structured_charts import RUN
+
+NOT_A_NUMBER = re.compile(r"(?<![A-Za-z])(inf|nan|Infinity|NaN)(?![A-Za-z])")
+PLAN = make(PlanSettings())
+
+
+def _stage(of: Extremes, name: str) -> StageView:
+    curve_of = tuple(of.share() for _ in range(4))
+    top = tuple(TokenShare(n, b"a", n + 1, of.share(), of.share(), of.is_so()) for n in range(of.whole(1, 3)))
+    return StageView(name, True, of.whole(1, 4), of.share(), of.wait(), top, curve_of)
+
+
+def _chain(of: Extremes) -> ChainView:
+    stages = tuple(_stage(of, name) for name in ("model", "temperature", "top-p"))
+    return ChainView(4, (1, 2, 3, 4), stages, _stage(of, "renormalised top-10"), stages[0].top[0])
+
+
+def _draws(of: Extremes) -> Draws:
+    bins = tuple(Drawn(b"a", 1, of.whole(0, 100), of.share() * 100) for _ in range(of.whole(1, 3)))
+    return Draws(100, bins, None)
+
+
+def _roofline(of: Extremes) -> go.Figure:
+    points = (*some.prefills(of), *some.batches(of))
+    roofs = [some.ceilings(of) for _ in range(of.whole(0, 2))]
+    sheet = catalogue.hardware()["l40s"] if of.is_so() else None
+    return lab_roofline.lab_roofline(place(some.sweep(points)), roofs, sheet, ("float32", "bfloat16"))
+
+
+def _ttft(of: Extremes) -> go.Figure:
+    points, roofs = some.prefills(of), some.ceilings(of)
+    lengths = [one.setting.context_len for one in points]
+    return latency_lab.ttft_chart(points, [(n, prefill_terms(SPEC, roofs, n)) for n in lengths])
+
+
+def _by_batch(of: Extremes) -> go.Figure:
+    points, roofs = some.batches(of), some.ceilings(of)
+    return batching.time_by_batch(points, [batch_cost(one, SPEC, roofs) for one in points], of.time())
+
+
+def _pairs(of: Extremes) -> go.Figure:
+    lengths = (16, 64, 1024)
+    known = lengths[: of.whole(0, 3)]
+    arms = [(some.point(of, context=n), some.point(of, phase="prefill", tokens=n, context=n)) for n in known]
+    return recompute.time_chart(arms, lengths)
+
+
+def _case(of: Extremes) -> go.Figure:
+    case = load_cases()[1]
+    passes = tuple(replace(one, forward_s=of.time(), queue_s=of.wait(), rebuild_s=of.wait()) for one in case.passes)
+    return diagnosis.evidence(replace(case, passes=passes))
+
+
+def _kept(of: Extremes) -> go.Figure:
+    arrivals = tuple(Arrival(0, some.cached(of), of.whole(0, 9), of.whole(0, 9)) for _ in range(of.whole(1, 3)))
+    return prefix.kept_blocks(SharedRun(SPEC, 16, of.time(), 9, arrivals, of.whole(0, 10**9)), 3)
+
+
+def _turns(of: Extremes) -> go.Figure:
+    turns = [
+        Turn("q", "r", (some.cached(of),), (some.cached(of),), some.both_ways(of)) for _ in range(of.whole(0, 3))
+    ]
+    return prefix_ttft.ttft_turns(turns, 3, [(of.time(), of.time()) for _ in turns] if of.is_so() else ())
+
+
+def _bars(of: Extremes) -> go.Figure:
+    rows = [(name, (some.cached(of), some.cached(of))) for name in ("cold", "warm")[: of.whole(0, 2)]]
+    return prefix_ttft.ttft_bars(rows, 2, likely_s=[of.time() for _ in rows] if of.is_so() else ())
+
+
+def _paged(of: Extremes) -> go.Figure:
+    held = [Conversation("a", 1, 1, 1), Conversation("b", 5, of.whole(5, 40), 64, 0, of.whole(0, 1))]
+    return blocks.blocks(layout(held[: of.whole(0, 2)], block_size=of.whole(1, 256)))
+
+
+def _norms(of: Extremes) -> go.Figure:
+    columns = [[of.wait(), of.wait()] for _ in range(of.whole(1, 4))]
+    return cache_map.norms_map(columns, of.whole(1, len(columns)), of="key")
+
+
+def _loads(of: Extremes) -> go.Figure:
+    rows = [queueing.AtLoad(load, of.wait(), of.wait(), of.wait(), of.wait(), of.time()) for load in (0.0, 0.5)]
+    return queueing.load_curve(rows[: of.whole(1, 2)], 0.5)
+
+
+def _splits(of: Extremes) -> go.Figure:
+    return disaggregation.goodput_chart([(1, of.wait()), (2, of.wait())], of.wait(), 3)
+
+
+def _differences(of: Extremes) -> go.Figure:
+    found = [
+        Agreement(name, (1, 2), (0.0, of.wait()), of.whole(1, 2) if of.is_so() else None)
+        for name in ("float32", "bfloat16")
+    ]
+    return agreement.agreement(found[: of.whole(0, 2)], 2)
+
+
+def _structured(of: Extremes) -> go.Figure:
+    steps = tuple(replace(one, mask_s=of.wait(), forward_s=of.time()) for one in RUN.steps[: of.whole(0, 4)])
+    return structured.step_costs(replace(RUN, steps=steps))
+
+
+def _masses(of: Extremes) -> go.Figure:
+    steps = tuple(replace(one, feasible_mass=of.share()) for one in RUN.steps)
+    return structured.feasible_mass(replace(RUN, steps=steps), 0)
+
+
+def _intensities(of: Extremes) -> go.Figure:
+    context = of.whole(1, 2048)
+    rows = {
+        "prefill": operators(SPEC, num_query_tokens=context, context_len=context),
+        "decode": operators(SPEC, num_query_tokens=1, context_len=context),
+    }
+    return operators_chart.intensities(rows, of.time() if of.is_so() else None)  # type: ignore[arg-type]
+
+
+def _limits(of: Extremes) -> go.Figure:
+    made = some.requests(of)
+    return goodput.limits_chart(made, [of.is_so() for _ in made], ttft_limit_s=of.time(), tpot_limit_s=of.time())
+
+
+def _candidates(of: Extremes) -> go.Figure:
+    step = some.run(of).steps[0]
+    return candidates.candidates(
+        replace(step, candidates=tuple(replace(one, probability=of.share()) for one in step.candidates))
+    )
+
+
+def _drafts(of: Extremes) -> list[object]:
+    return [some.speculated(of, num_drafted=size) for size in (1, 4, 8)[: of.whole(0, 3)]]
+
+
+def _sizes(of: Extremes) -> go.Figure:
+    return speculative_sizes.times_chart(_drafts(of), {1: of.time(), 3: of.time()})  # type: ignore[arg-type]
+
+
+pytestmark = pytest.mark.slow  # some hundred figures
+CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
+    "agreement.agreement": _differences,
+    "batching.gaps_chart": lambda of: batching.gaps_chart(some.batching(of).arms),
+    "batching.mean_ttft_chart": lambda of: batching.mean_ttft_chart(some.batched(of)),
+    "batching.rate_by_batch": lambda of: batching.rate_by_batch(some.batches(of)),
+    "batching.time_by_batch": _by_batch,
+    "batching.together_chart": lambda of: batching.together_chart(some.batched(of)),
+    "blocks.blocks": _paged,
+    "cache_map.cache_map": lambda of: cache_map.cache_map(some.run(of)),
+    "cache_map.norms_map": _norms,
+    "candidates.candidates": _candidates,
+    "diagnosis.evidence": _case,
+    "disaggregation.gaps_chart": lambda of: disaggregation.gaps_chart(some.processes(of)),
+    "disaggregation.goodput_chart": _splits,
+    "disaggregation.lanes_chart": lambda of: disaggregation.lanes_chart(some.processes(of)),
+    "disaggregation.links_chart": lambda of: disaggregation.links_chart(
+        [disaggregation.Moved("PCIe", of.time()), disaggregation.Moved("TCP", of.time())], of.time()
+    ),
+    "goodput.limits_chart": _limits,
+    "growth.cache_growth": lambda of: growth.cache_growth(
+        SPEC, batch_size=of.whole(1, 10**6), context_len=of.whole(1, 10**7), free_bytes=of.wait() - 1
+    ),
+    "kv_formulas.kv_formulas": lambda of: kv_formulas.kv_formulas(
+        [kv_formulas.Bar("a", of.wait(), of.is_so(), of.time()) for _ in range(of.whole(0, 3))]
+    ),
+    "lab_roofline.lab_roofline": _roofline,
+    "lanes.blocks_chart": lambda of: lanes.blocks_chart(some.batching(of).arms),
+    "lanes.lanes_chart": lambda of: lanes.lanes_chart(some.batching(of).arms),
+    "lanes.panels": lambda of: lanes.panels(some.batching(of).arms, height=100, y="y"),
+    "lanes.tokens_chart": lambda of: lanes.tokens_chart(some.batching(of).arms),
+    "latency_lab.itl_chart": lambda of: latency_lab.itl_chart(some.batches(of), [(1, of.time())]),
+    "latency_lab.ttft_chart": _ttft,
+    "latency_lab.waterfall": lambda of: latency_lab.waterfall(ttft_stages(some.run(of).steps[0])),
+    "layer_clock.layer_clock": lambda of: layer_clock.layer_clock(clock_rows()[: of.whole(1, 3)], of.time()),
+    "modules.module_shares": lambda of: modules.module_shares(
+        [some.probed(of), some.probed(of, "decode")][: of.whole(0, 2)], {"prefill": {"attention": of.share()}}
+    ),
+    "more_gpus.more_gpus": lambda of: more_gpus.more_gpus(
+        side_by_side(
+            Case(
+                catalogue.models()["llama-3.1-8b"],
+                catalogue.hardware()["h100-sxm-80gb"],
+                Workload(of.whole(1, 10**5), of.whole(1, 999), of.whole(1, 999)),
+                of.share(),
+                of.share(),
+            )
+        )[0]
+    ),
+    "operators.intensities": _intensities,
+    "palette.figure": _masses,
+    "plan_compare.plan_compare": lambda of: plan_compare.plan_compare(
+        compare(SPEC, Workload(of.whole(1, 2048), 1), [catalogue.hardware()["l40s"]])[0], ["L40S"], of.time()
+    ),
+    "planner_curve.throughput": lambda of: planner_curve.throughput(
+        curve(PLAN.spec, PLAN.hardware, Workload(of.whole(1, 9999), of.whole(1, 99)), PLAN.deployment), PLAN
+    ),
+    "planner_error.agreement": lambda of: planner_error.agreement(predictions()[: of.whole(1, 4)]),
+    "planner_rank.ranking": lambda of: planner_rank.ranking(
+        rank(SPEC, PLAN.workload, PLAN.deployment, list(catalogue.hardware().values())[: of.whole(0, 4)]), "ITL", ""
+    ),
+    "planner_time.request_time": lambda of: planner_time.request_time(
+        make(replace(PlanSettings(), prompt_tokens=of.whole(1, 10**5), output_tokens=of.whole(1, 99)))
+    ),
+    "prefix.kept_blocks": _kept,
+    "prefix.strips": lambda of: prefix.strips([("a", some.cached(of))][: of.whole(0, 1)], 3),
+    "prefix.token_bars": lambda of: prefix.token_bars([some.cached(of)][: of.whole(0, 1)], 3, "turn"),
+    "prefix_ttft.ttft_bars": _bars,
+    "prefix_ttft.ttft_turns": _turns,
+    "queueing.load_curve": _loads,
+    "readings.timeline": lambda of: readings.timeline(some.requests(of), is_measured=True),
+    "recompute.time_chart": _pairs,
+    "recompute.token_forwards_chart": lambda of: recompute.token_forwards_chart(
+        of.whole(1, 9**6), of.whole(1, 9**6)
+    ),
+    "roofline.roofline": lambda of: roofline.roofline(some.run(of)),
+    "run.kv_growth": lambda of: run.kv_growth(some.run(of)),
+    "run.latency_per_pass": lambda of: run.latency_per_pass(some.run(of)),
+    "sampling_bars.draw_counts": lambda of: sampling_bars.draw_counts(_draws(of)),
+    "sampling_bars.top_tokens": lambda of: sampling_bars.top_tokens(_stage(of, "top-p")),
+    "sampling_lab.order_curve": lambda of: sampling_lab.order_curve(
+        OrderView(_chain(of), _chain(of), 1, 0, 0, (), ())
+    ),
+    "sampling_lab.rank_curve": lambda of: sampling_lab.rank_curve(_chain(of), "top-p"),
+    "scores.score_matrix": lambda of: scores.score_matrix(SPEC, num_tokens=of.whole(1, 10**7)),
+    "speculative.rounds_chart": lambda of: speculative.rounds_chart(some.speculated(of)),
+    "speculative_sizes.times_chart": _sizes,
+    "speculative_sizes.tokens_chart": lambda of: speculative_sizes.tokens_chart(_drafts(of)),  # type: ignore[arg-type]
+    "structured.feasible_mass": _masses,
+    "structured.step_costs": _structured,
+}
+
+
+def _public_charts() -> set[str]:
+    found = set()
+    for one in pkgutil.iter_modules(pages.charts.__path__):
+        module = importlib.import_module(f"pages.charts.{one.name}")
+        for name, made in inspect.getmembers(module, inspect.isfunction):
+            is_chart = inspect.signature(made).return_annotation is go.Figure
+            if is_chart and made.__module__ == module.__name__ and not name.startswith("_"):
+                found.add(f"{one.name}.{name}")
+    return found
+
+
+def words_of(chart: go.Figure) -> str:
+    """Everything that is read on it: titles, labels, ticks, hovers."""
+    drawn = json.loads(chart.to_json())
+    texts = [note["text"] for note in drawn["layout"].get("annotations", [])]
+    for axis in (value for name, value in drawn["layout"].items() if name[1:].startswith("axis")):
+        texts += [axis.get("title", {}).get("text", ""), *map(str, axis.get("ticktext", []) or [])]
+    for trace in drawn["data"]:
+        for name in ("hovertext", "text", "hovertemplate", "name"):
+            value = trace.get(name) or ""
+            texts += [value] if isinstance(value, str) else map(str, value)
+    return "\n".join(texts)
+
+
+def test_every_public_chart_is_among_the_cases() -> None:
+    assert set(CASES) == _public_charts()
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_a_chart_draws_whatever_can_be_measured(name: str, data: st.DataObject) -> None:
+    chart = CASES[name](Extremes(data.draw))
+    assert not NOT_A_NUMBER.search(words_of(chart))
+    for note in chart.layout.annotations:
+        assert all(isinstance(at, str) or abs(at) < float("inf") for at in (note.x, note.y))
