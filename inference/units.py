@@ -4,7 +4,6 @@ import math
 
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SI = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_FULL = 0.9995  # of a unit: what is rounded to 1,000 of the one below is written in this one
 
 
 UNKNOWN = "–"
@@ -28,15 +27,15 @@ def count(value: float) -> str:
 def seconds(value: float) -> str:
     """From microseconds to seconds."""
     size = abs(value)
-    if value == 0 or size >= _FULL:
+    if value == 0 or size >= 1:
         return _with_unit(value, "s")
-    return _with_unit(value * 1e3, "ms") if size >= _FULL / 1e3 else _with_unit(value * 1e6, "µs")
+    return _with_unit(value * 1e3, "ms") if size >= 1e-3 else _with_unit(value * 1e6, "µs")
 
 
 def scaled(value: float, unit: str) -> str:
     """With a decimal prefix: 538e6 bytes is 538 MB."""
     for size, prefix in _SI:
-        if abs(value) >= size * _FULL:
+        if abs(value) >= size:
             return _with_unit(value / size, f"{prefix}{unit}")
     return _with_unit(value, unit)
 
