@@ -106,8 +106,8 @@ def _words(
 def _unshared(cost: BatchCost, sweep: Sweep) -> str:
     context = sweep.points[-1].setting.context_len
     return (
-        f"Each sequence reads its own cache: at {context} tokens each, it is {percent(cost.kv_share)} of the bytes at "
-        f"batch {cost.batch_size} (estimated). "
+        f"Each sequence reads its own cache: at {context} tokens each, that is {percent(cost.kv_share)} of the "
+        f"bytes at batch {cost.batch_size} (estimated). "
     )
 
 
