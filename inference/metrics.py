@@ -1,4 +1,4 @@
-"""TTFT, ITL, TPOT, TPS, E2E latency and goodput from raw event times, in our words and in each tool's.
+"""TTFT, ITL, TPOT, TPS, E2E latency and goodput from raw event times, in our words (the tools': definitions.py).
 
 s: request sent; f, l: first and last event that brought tokens; N: output tokens.
 """
@@ -104,63 +104,3 @@ def percentile(values: Sequence[float], percent: int) -> float:
     if len(values) == 1:
         return values[0]
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one tool prints for a pool of requests: means in seconds, None where it has no such metric."""
-
-    tool: str
-    ttft_s: float
-    tpot_s: float | None
-    itl_s: float | None
-    gap_s: float | None
-    """Mean gap between chunks, where the tool has it under a name of its own (AIPerf: ICL)."""
-    e2e_s: float
-
-
-def readings(requests: Sequence[Request]) -> dict[str, Reading]:
-    """The same event times as four tools read them. Pools are averaged as each tool averages.
-
-    vLLM bench: TPOT is a mean over requests, ITL over all gaps; TTFT ends at the first event, empty or not.
-    AIPerf: its ITL is vLLM's TPOT. GenAI-Perf: each gap divided by the tokens that ended it. guidellm: its
-    TPOT is (l - s) / N, so TTFT is in it, averaged over tokens; its ITL is vLLM's TPOT, averaged over
-    tokens.
-    """
-    first_token = statistics.fmean(ttft_s(r) for r in requests)
-    latency = statistics.fmean(e2e_s(r) for r in requests)
-    gaps = [gap for r in requests for gap in itl_s(r)]
-    per_request = _mean([tpot for r in requests if (tpot := tpot_s(r)) is not None])
-    num_tokens = sum(r.num_output_tokens for r in requests)
-    num_later = num_tokens - len(requests)
-    decode_s = sum(e2e_s(r) - ttft_s(r) for r in requests)
-    first_event = statistics.fmean(r.event_times_s[0] - r.sent_s for r in requests)
-    return {
-        reading.tool: reading
-        for reading in (
-            Reading("vLLM bench", first_event, per_request, _mean(gaps), None, latency),
-            Reading("AIPerf", first_token, None, per_request, _mean(gaps), latency),
-            Reading("GenAI-Perf", first_token, None, _mean(_gaps_per_token(requests)), None, latency),
-            Reading(
-                "guidellm",
-                first_token,
-                sum(e2e_s(r) for r in requests) / num_tokens,
-                decode_s / num_later if num_later else None,
-                None,
-                latency,
-            ),
-        )
-    }
-
-
-def _gaps_per_token(requests: Sequence[Request]) -> list[float]:
-    """Each gap divided by the number of tokens in the event that ended it."""
-    return [
-        gap / tokens
-        for request in requests
-        for gap, tokens in zip(itl_s(request), [n for n in request.tokens_per_event if n][1:], strict=True)
-    ]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return statistics.fmean(values) if values else None

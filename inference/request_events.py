@@ -1,4 +1,4 @@
-"""The events a client would have seen of a run, and the worked requests that set the four tools apart."""
+"""The events a client would have seen of a run, and the worked requests that set the tools apart."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -43,12 +43,19 @@ def steady(
 
 
 # Worked by hand: 101 tokens, the first after half a second, 20 ms a token. B sends the same tokens at the same pace
-# in chunks of two; C is short and ten times slower.
+# in chunks of two; C is short and ten times slower. D opens with an empty chunk, as chat servers do, before its
+# first token; E keeps A's pace in chunks of four, the first one too.
 A = steady(ttft_s=0.5, gap_s=0.020, tokens_per_event=(1,) * 101)
 B = steady(ttft_s=0.5, gap_s=0.040, tokens_per_event=(1, *(2,) * 50))
 C = steady(ttft_s=0.5, gap_s=0.200, tokens_per_event=(1,) * 3)
+D = Request(
+    0.0, (0.9, *steady(ttft_s=2.2, gap_s=0.020, tokens_per_event=(1,) * 20).event_times_s), (0, *(1,) * 20), 512
+)
+E = steady(ttft_s=0.5, gap_s=0.080, tokens_per_event=(4,) * 25)
 EXAMPLES: dict[str, tuple[Request, ...]] = {
     "Example A: a token at a time": (A,),
     "Example B: two tokens per chunk": (B,),
     "Pool of A and C: long and short": (A, C),
+    "Example D: an empty first chunk": (D,),
+    "Example E: four tokens in every chunk": (E,),
 }

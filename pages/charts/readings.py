@@ -1,23 +1,19 @@
-"""When a request was sent and when each of its events arrived; and what four tools print for it."""
+"""When a request was sent and when each of its events arrived; and what each tool prints for it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.metrics import Reading, Request, e2e_s, ttft_s
+from inference.definitions import Reading
+from inference.metrics import Request, e2e_s, ttft_s
 from pages.charts.palette import DECODE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 
 ROW_HEIGHT = 62
-METRICS = (
-    ("TTFT", "ttft_s"),
-    ("TPOT", "tpot_s"),
-    ("ITL", "itl_s"),
-    ("Chunk gap", "gap_s"),
-    ("E2E", "e2e_s"),
-)
-_APART = 1e-3  # two readings of one number differ by rounding alone below this share
+METRICS = ("TTFT", "TPOT", "ITL", "Chunk gap", "E2E", "Output tokens/s")
+NO_NUMBER = "–"
 
 
 def timeline(requests: Sequence[Request], *, is_measured: bool) -> go.Figure:
@@ -46,37 +42,50 @@ def timeline(requests: Sequence[Request], *, is_measured: bool) -> go.Figure:
             hovertemplate="%{x:,.0f} ms: %{customdata} token(s)<extra></extra>",
             name="events",
         )
+        _add_empty_events(chart, request, row)
         label(
             chart,
             0,
             row + 0.42,
-            f"TTFT {seconds(ttft_s(request))}, {request.num_output_tokens} tokens in {len(at)} events, "
-            f"E2E {seconds(e2e_s(request))}",
+            f"TTFT {seconds(ttft_s(request))}, {request.num_output_tokens} tokens in "
+            f"{len(request.event_times_s)} events, E2E {seconds(e2e_s(request))}",
             size=12,
             xanchor="left",
         )
-    longest = max(e2e_s(request) for request in requests) * 1e3
+    longest = max(request.event_times_s[-1] - request.sent_s for request in requests) * 1e3
     chart.update_xaxes(range=[0, longest * 1.02])
     chart.update_yaxes(range=[-0.5, len(requests) - 0.35], showticklabels=False, showgrid=False)
     chart.update_layout(margin={"l": 12, "r": 12, "t": 4, "b": 40}, font={"color": INK})
     return chart
 
 
+def _add_empty_events(chart: go.Figure, request: Request, row: int) -> None:
+    events = zip(request.event_times_s, request.tokens_per_event, strict=True)
+    if empty := [time_s - request.sent_s for time_s, count in events if not count]:
+        chart.add_scatter(
+            x=np.array(empty) * 1e3,
+            y=np.full(len(empty), row),
+            mode="markers",
+            marker={"symbol": "circle-open", "size": 11, "line": {"color": INK, "width": 1.5}},
+            hovertemplate="%{x:,.0f} ms: an empty event, no token<extra></extra>",
+            name="empty events",
+        )
+
+
 def rows(read: dict[str, Reading]) -> tuple[list[list[str]], tuple[tuple[int, int], ...]]:
-    """Metric by tool, as text, and the cells that are not what most tools print for that metric."""
-    written, odd = [], []
-    for line, (name, attribute) in enumerate(METRICS):
-        values: list[float | None] = [getattr(one, attribute) for one in read.values()]
-        there = [value for value in values if value is not None]
-        usual = max(there, key=lambda value: sum(_is_same(value, other) for other in there), default=None)
-        written.append([name, *("–" if value is None else seconds(value) for value in values)])
+    """Tool by metric, as text, and the cells that are not what more than half of the tools print."""
+    written = [[name, *_cells(one)] for name, one in read.items()]
+    odd = []
+    for column in range(1, 1 + len(METRICS)):
+        there = Counter(row[column] for row in written if row[column] != NO_NUMBER)
+        usual = [text for text, count in there.items() if 2 * count > there.total()]
         odd += [
-            (line, column)
-            for column, value in enumerate(values, 1)
-            if value is not None and usual is not None and not _is_same(value, usual)
+            (line, column) for line, row in enumerate(written) if usual and row[column] not in (*usual, NO_NUMBER)
         ]
     return written, tuple(odd)
 
 
-def _is_same(one: float, other: float) -> bool:
-    return abs(one - other) <= _APART * max(one, other)
+def _cells(one: Reading) -> list[str]:
+    times = (one.ttft_s, one.tpot_s, one.itl_s, one.gap_s, one.e2e_s)
+    rate = NO_NUMBER if one.output_tps is None else f"{one.output_tps:,.1f}"
+    return [*(NO_NUMBER if value is None else seconds(value) for value in times), rate]

@@ -1,5 +1,5 @@
 // Fills a table with text. Cells are compared before they are written, so that a redraw moves nothing.
-const isNumber = (text) => /^[-+−]?[\d,.]+/.test(text)
+const isNumber = (text) => /^(–$|[-+−]?[\d,.]+)/.test(text) // a dash alone: no number
 
 function cell(row, tag, text, classes) {
   const node = document.createElement(tag)

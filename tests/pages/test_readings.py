@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.metrics import readings, tpot_s, ttft_s
-from inference.request_events import A, B, C
+from inference.definitions import DEFINITIONS, readings
+from inference.metrics import Request, tpot_s, ttft_s
+from inference.request_events import EXAMPLES, A, B, C, D, E, steady
 from pages.charts.goodput import limits_chart
-from pages.charts.readings import rows, timeline
+from pages.charts.readings import METRICS, rows, timeline
 from pages.ui.experiments.goodput import is_good, pool, verdict
-from pages.ui.experiments.readings import difference
+from pages.ui.experiments.readings_text import difference
 from tests.pages.labs import choose, component, figure, run_of, texts
 
 
@@ -20,17 +21,26 @@ def lab_page(app: AppTest) -> AppTest:
     return choose(app.run(), "latency-lab-view", "Four readings")
 
 
-def test_the_readings_of_b_are_written_and_the_odd_ones_marked(lab_page: AppTest) -> None:
+def test_the_readings_of_b_stand_by_tool_and_version_and_the_odd_ones_are_marked(lab_page: AppTest) -> None:
     assert not lab_page.exception
     table = component(lab_page, "readings-table")
-    assert table["columns"][1:] == ["vLLM bench", "AIPerf", "GenAI-Perf", "guidellm"]
-    written = {line[0]: line[1:] for line in table["rows"]}
-    assert written["ITL"] == ["40.0 ms", "20.0 ms", "20.0 ms", "20.0 ms"]
-    assert written["TPOT"] == ["20.0 ms", "–", "–", "24.8 ms"]
-    assert [2, 1] in table["marked"]  # vLLM's ITL
-    assert [0, 1] not in table["marked"]
+    assert [line[0] for line in table["rows"]] == [definition.name for definition in DEFINITIONS]
+    assert table["columns"][1:] == list(METRICS)
+    itl = {line[0]: line[1 + METRICS.index("ITL")] for line in table["rows"]}
+    assert itl == {name: "40.0 ms" if "vLLM" in name or "chat" in name else "20.0 ms" for name in itl}
+    assert [0, 1 + METRICS.index("ITL")] in table["marked"]
+    assert not [column for _, column in table["marked"] if column == 1 + METRICS.index("TTFT")]
     assert "guidellm's TPOT is 24.8 ms because TTFT is in it" in texts(lab_page)
     assert "2,520 ms, one token more than the 2,500 ms" in texts(lab_page)
+
+
+def test_an_empty_first_chunk_reads_by_vllms_version(lab_page: AppTest) -> None:
+    lab_page.selectbox("readings-request").set_value("Example D: an empty first chunk").run()
+    assert not lab_page.exception
+    assert "TTFT is 900 ms up to 0.32" in texts(lab_page)
+    assert "2.20 s from 0.33" in texts(lab_page)
+    assert "TPOT is 88.4 ms up to 0.32" in texts(lab_page)
+    assert "readings-tokens-per-chunk" not in [one.key for one in lab_page.button_group]
 
 
 def test_a_in_chunks_of_two_reads_as_b(lab_page: AppTest) -> None:
@@ -68,11 +78,51 @@ def test_the_timeline_has_a_mark_for_every_event_after_the_first() -> None:
     assert "measured" in timeline((A,), is_measured=True).layout.xaxis.title.text
 
 
-def test_only_what_differs_is_marked() -> None:
+def test_an_event_without_a_token_is_drawn_as_one() -> None:
+    (empty,) = [one for one in timeline((D,), is_measured=False).data if one.name == "empty events"]
+    assert list(empty.x) == pytest.approx([900])
+    assert not [one for one in timeline((A, C), is_measured=False).data if one.name == "empty events"]
+
+
+def test_only_what_differs_from_most_is_marked() -> None:
     written, odd = rows(readings((A,)))
-    assert {(line, column) for line, column in odd if written[line][0] in ("TTFT", "ITL", "E2E")} == set()
-    assert "the gap between events" not in difference((A,), readings((A,)))
-    assert "the gap between events" in difference((B,), readings((B,)))
+    assert {METRICS[column - 1] for _, column in odd} == {"TPOT"}
+    assert [written[line][0].split()[0] for line, _ in odd] == ["guidellm"]
+    for line, column in rows(readings((B, D)))[1]:
+        column_texts = [row[column] for row in rows(readings((B, D)))[0]]
+        assert 2 * column_texts.count(column_texts[line]) < len(column_texts)
+
+
+def test_a_sentence_stands_where_the_readings_differ_and_only_there() -> None:
+    said = {name: difference(pool, readings(pool)) for name, pool in EXAMPLES.items()}
+    assert [name for name in said if "the gap between events" in said[name]] == [
+        "Example B: two tokens per chunk",
+        "Example E: four tokens in every chunk",
+    ]
+    assert [name for name in said if "up to 0.32" in said[name]] == ["Example D: an empty first chunk"]
+    assert [name for name in said if "per-chunk-usage" in said[name]] == ["Example E: four tokens in every chunk"]
+    assert [name for name in said if "Both are right" in said[name]] == ["Pool of A and C: long and short"]
+    assert "ITL of 19.4 ms" in said["Example E: four tokens in every chunk"]
+    assert "gets 20.0 ms" in said["Example E: four tokens in every chunk"]
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        (steady(ttft_s=0.5, gap_s=0.0, tokens_per_event=(1,)),),
+        (steady(ttft_s=0.5, gap_s=0.0, tokens_per_event=(7,)),),
+        (steady(ttft_s=500.0, gap_s=1e-6, tokens_per_event=(1, 1)),),
+        (A, A),
+        (E, E),
+    ],
+)
+def test_equal_or_missing_readings_are_not_told_apart(pool: tuple[Request, ...]) -> None:
+    words = difference(pool, readings(pool))
+    assert "one token more" not in words
+    assert "Both are right" not in words
+    assert "up to 0.32" not in words
+    assert "nan" not in words
+    assert "inf" not in words
 
 
 def test_goodput_stands_beside_throughput(lab_page: AppTest) -> None:

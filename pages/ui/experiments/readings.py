@@ -1,17 +1,19 @@
-"""One trace, four readings: the same event times as vLLM bench, AIPerf, GenAI-Perf and guidellm print them."""
+"""One run, many readings: the same event times as each benchmark tool prints them, by its version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.metrics import Reading, Request, e2e_s, itl_s, readings, tpot_s, ttft_s
+from inference.definitions import readings
+from inference.metrics import Request
 from inference.request_events import EXAMPLES, in_chunks, of_trace
-from pages.charts.readings import rows, timeline
+from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds
 from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
+from pages.ui.experiments.readings_text import difference
 from pages.ui.live_chart import Table, live_chart
 
 OWN = "Your own run"
@@ -36,8 +38,8 @@ def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
     drawing = st.container(border=True, key=f"card-{key}-chart")
     with row(key):
         name = controls.select("Request", [*EXAMPLES, OWN, RECORDED], settings.request, width=300)
-        comes_in_chunks = any(max(one.tokens_per_event) > 1 for one in EXAMPLES.get(name, ()))
-        size = 1 if comes_in_chunks else controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
+        has_own_chunks = any(set(one.tokens_per_event) != {1} for one in EXAMPLES.get(name, ()))
+        size = 1 if has_own_chunks else controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
     requests = pool(name, size)
     with drawing:
         if not requests:
@@ -59,10 +61,11 @@ def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
     written, odd = rows(read)
     with st.container(border=True, key=f"card-{key}-table"):
         data_table(
-            Table(["", *read], written),
+            Table(["Tool and version", *METRICS], written),
             key=f"{key}-table",
             title="What each tool prints",
-            caption="Means, by each tool's own definition. Bold: not what most print. –: it has no such number.",
+            caption="Means, each by a definition that was tried against the tool's own code. Bold: not what most "
+            f"print. {NO_NUMBER}: it has no such number.",
             marked=odd,
         )
 
@@ -71,43 +74,13 @@ def pool(name: str, tokens_per_chunk: int) -> tuple[Request, ...]:
     """The requests of this name; empty if the learner has no run yet."""
     if name in EXAMPLES:
         chosen = EXAMPLES[name]
-        return tuple(in_chunks(one, tokens_per_chunk) if max(one.tokens_per_event) == 1 else one for one in chosen)
+        return tuple(
+            in_chunks(one, tokens_per_chunk) if set(one.tokens_per_event) == {1} else one for one in chosen
+        )
     run = state.live_run() if name == OWN else None
     if name == OWN and (run is None or not run.trace.steps):
         return ()
     return (of_trace(run.trace if run else state.recorded("lighthouse"), tokens_per_chunk),)
-
-
-def difference(requests: Sequence[Request], read: dict[str, Reading]) -> str:
-    """Where the readings part, in one sentence each, with this request's numbers."""
-    words = []
-    bench, perf, guide = read["vLLM bench"], read["AIPerf"], read["guidellm"]
-    if guide.tpot_s is not None:
-        words.append(f"guidellm's TPOT is {seconds(guide.tpot_s)} because TTFT is in it.")
-    if bench.itl_s and perf.itl_s and len(requests) > 1:
-        words.append(
-            f"A mean over requests is {seconds(perf.itl_s)} (AIPerf's ITL), a mean over tokens "
-            f"{seconds(guide.itl_s or 0)} (guidellm's ITL): long answers weigh more in the second. Both are right."
-        )
-    elif bench.itl_s and bench.tpot_s and bench.itl_s > 1.001 * bench.tpot_s:
-        words.append(
-            f"vLLM's ITL is {seconds(bench.itl_s)} against a TPOT of {seconds(bench.tpot_s)} because it is the gap "
-            "between events, and an event holds several tokens."
-        )
-    words.append(_folklore(requests[0]) if len(requests) == 1 and itl_s(requests[0]) else "")
-    return " ".join(filter(None, words))
-
-
-def _folklore(request: Request) -> str:
-    """TTFT + TPOT x N is a token too long."""
-    tpot = tpot_s(request)
-    if tpot is None:
-        return ""
-    wrong = ttft_s(request) + tpot * request.num_output_tokens
-    return (
-        f"TTFT + TPOT × N would give {wrong * 1e3:,.0f} ms, one token more than the {e2e_s(request) * 1e3:,.0f} ms "
-        "it took: the first token is in TTFT already."
-    )
 
 
 def _caption(name: str, tokens_per_chunk: int) -> str:
