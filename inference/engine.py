@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers import DynamicCache
 
-from inference import random_model, tokens
+from inference import loading, random_model, tokens
 from inference.spec import ModelSpec
-from inference.weights import ModelFolder, WeightsError, find
+from inference.weights import WeightsError, find
 
 ATTENTION = "sdpa"  # fused attention is the honest default for timing
 
@@ -79,7 +78,7 @@ class Engine:
             return cls(loaded, tokenizer, name=name, revision="seed 0", has_random_weights=True)
         folder = find(name, progress=report)
         report("Loading the model", None)
-        loaded, tokenizer = _from_folder(folder, place, number)
+        loaded, tokenizer = loading.from_folder(folder, device=place, dtype=number, attention=ATTENTION)
         return cls(loaded, tokenizer, name=folder.name, revision=folder.revision, has_random_weights=False)
 
     @property
@@ -204,33 +203,6 @@ def measured_kv_bytes(cache: DynamicCache) -> int:
         for layer in cache.layers
         if getattr(layer, "keys", None) is not None
     )
-
-
-def _from_folder(folder: ModelFolder, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
-    safe = {"local_files_only": True, "trust_remote_code": False}
-    path: Path = folder.path
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(path, **safe)
-        model, loading = AutoModelForCausalLM.from_pretrained(
-            path,
-            use_safetensors=True,
-            dtype=dtype,
-            attn_implementation=ATTENTION,
-            output_loading_info=True,
-            **safe,
-        )
-    except _LOADING_ERRORS as error:
-        reason = str(error).split("\n")[0][:200]
-        raise WeightsError(f"{folder.name} cannot be loaded ({reason}); choose another model") from error
-    if missing := loading["missing_keys"]:  # transformers would fill them with noise and go on
-        raise WeightsError(
-            f"{folder.name} has no weights for {min(missing)}; copy it again or choose another model"
-        )
-    return model.to(device), tokenizer
-
-
-# what damaged and foreign folders make transformers raise: also for a missing extra package or a size of 0
-_LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError, ArithmeticError, StrictDataclassError)
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-MANIFEST = "manifest.json"
-CONVERSION = 1  # raise it when weights_convert writes something else: older folders are then made anew
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+_DESCRIPTIONS = (
+    *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"),
+    *("special_tokens_map.json", "added_tokens.json", "vocab.json", "chat_template.json"),
+)
 PICKLES = {".bin", ".pt", ".pth", ".pkl"}
 
 
@@ -37,33 +39,14 @@ class ModelFolder:
     """The GGUF file's SHA-256, the hub's commit, or a digest of a local folder's names, sizes and samples."""
 
 
-def write_manifest(path: Path, revision: str) -> None:
-    """Seal a converted folder: it is complete if and only if it fits this last file."""
-    manifest = {
-        "revision": revision,
-        "conversion": CONVERSION,
-        "model.safetensors sha256": sha256(path / "model.safetensors"),
-        "bytes": {file.name: file.stat().st_size for file in path.iterdir()},
-    }
-    (path / MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
-
-
-def is_complete(path: Path, revision: str) -> bool:
-    """Whether a converted folder fits its manifest; sizes only, so that a start hashes nothing."""
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        return (manifest["revision"], manifest["conversion"]) == (revision, CONVERSION) and all(
-            (path / name).stat().st_size == size for name, size in manifest["bytes"].items()
-        )
-    except (OSError, ValueError, KeyError):
-        return False
-
-
 def from_folder(path: Path, *, name: str | None = None, revision: str | None = None) -> ModelFolder:
     """A local folder, after the checks that would otherwise fail deep inside transformers."""
     config = path / "config.json"
     if not config.is_file():
         raise WeightsError(f"{path} has no config.json; give the folder of a transformers model")
+    for description in _DESCRIPTIONS:
+        if (path / description).is_file():
+            _json(path / description)
     weights = sorted(path.glob("*.safetensors"))
     if not weights:
         raise WeightsError(_no_weights(path))
@@ -83,10 +66,26 @@ def _no_weights(path: Path) -> str:
     )
 
 
+def _json(file: Path) -> dict[str, object]:
+    """A JSON file of a model; transformers' own sentences do not say which file is damaged."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"{file} is damaged, it is no JSON ({str(error)[:120]}); copy it again") from error
+    except OSError as error:
+        raise WeightsError(f"{file} cannot be read ({error.strerror}); copy it again") from error
+    if not isinstance(content, dict):
+        raise WeightsError(f"{file} is damaged, it holds no JSON object; copy it again")
+    return content
+
+
 def _check_shards(path: Path, weights: list[Path]) -> None:
     """Refuse missing shards, unfinished copies and the pointers that Git LFS leaves in place of a file."""
     for index in path.glob("*.safetensors.index.json"):
-        listed = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        shards = _json(index).get("weight_map")
+        if not isinstance(shards, dict):
+            raise WeightsError(f"{index} has no weight_map; copy it again")
+        listed = set(map(str, shards.values()))
         if missing := listed - {file.name for file in weights}:
             raise WeightsError(f"{path} lacks {min(missing)}, which {index.name} lists; copy it again")
     for file in weights:
@@ -95,12 +94,6 @@ def _check_shards(path: Path, weights: list[Path]) -> None:
                 pass
         except SafetensorError as error:
             raise WeightsError(f"{file} is not a whole safetensors file ({error}); copy it again") from error
-
-
-def sha256(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest(files: list[Path]) -> str:

