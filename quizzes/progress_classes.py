@@ -85,6 +85,14 @@ class Classes:
             here = ["code", "learner"]
             connection.execute(row.on_conflict_do_update(index_elements=here, set_={"nickname": nickname}))
 
+    def members(self, code: str) -> list[str]:
+        """The nicknames of all who joined, in that order; an empty one for each who gave none."""
+        if not is_code(code):
+            return []
+        names = select(member.c.nickname).where(member.c.code == code)
+        with self._database.reading() as connection:
+            return list(connection.scalars(names.order_by(member.c.joined_at, member.c.learner)))
+
     def results(self, code: str) -> list[ClassAnswer]:
         """The newest answer of each member to each question, member by member, oldest first; without keys."""
         if not is_code(code):

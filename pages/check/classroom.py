@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import saved, state
 from pages.ui.class_join import join_class
-from pages.ui.class_secret import MIN_SECRET_CHARS, VARIABLE, secret, sign_in
+from pages.ui.class_secret import MIN_SECRET_CHARS, VARIABLE, is_teacher, secret, sign_in, sign_out
 from pages.ui.class_teacher import new_class, show_class
 from pages.ui.screen import sentence
 from quizzes.progress import ProgressError
@@ -16,10 +16,9 @@ if not secret():
         f"{MIN_SECRET_CHARS} characters in its environment and start it again."
     )
     st.stop()
-here = state.tab()
-if not here.is_teacher:
-    if here.class_code:
-        join_class(here.class_code)
+if not is_teacher():
+    if code := state.tab().class_code:
+        join_class(code)
         with st.expander("For the teacher"):
             sign_in()
     else:
@@ -38,3 +37,4 @@ try:
 except ProgressError as error:
     st.text(sentence(error))
     st.button("Try again", key="class-again")
+st.button("Sign out", key="class-sign-out", on_click=sign_out)

@@ -17,6 +17,8 @@ class Assignment:
     """Prompt and sampling settings as in a link from Step through; empty for none."""
     model: str = ""
     """Only said where another one answers."""
+    name: str = ""
+    """What the teacher calls the class: typed, so never markup. Empty in classes of older versions."""
 
     @property
     def recipe(self) -> Recipe | None:

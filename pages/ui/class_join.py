@@ -28,6 +28,8 @@ def join_class(code: str) -> None:
         return
     st.query_params["class"] = code  # a reload, or a bookmark, finds it again
     assignment = from_settings(settings)
+    if assignment.name:
+        st.text(f"Class: {assignment.name}")
     _seat(code, nickname)
     st.subheader("Your assignment", anchor=False)
     for lesson in course().lessons:

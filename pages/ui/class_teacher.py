@@ -1,22 +1,18 @@
-"""The teacher's side of a class: the link that is made, and the results."""
+"""The teacher's side of a class: the link that is made, the class that is shown, and its end."""
+
+from collections.abc import Mapping
 
 import streamlit as st
 
 from pages.ui import saved, state
 from pages.ui.class_assignment import Assignment, from_settings, read_link
-from pages.ui.class_results import (
-    Given,
-    QuestionResult,
-    answer_key,
-    idea_results,
-    question_results,
-    to_csv,
-)
+from pages.ui.class_live import live_answers
+from pages.ui.class_results import question_results, to_csv
 from pages.ui.course import course
-from pages.ui.quiz import idea_name
 from pages.ui.screen import sentence
-from quizzes.progress import Class, ClassAnswer, ProgressError
+from quizzes.progress import Class, ProgressError
 
+MAX_NAME_CHARS = 60
 _NEW, _DELETE = "class-new", "class-delete"
 
 
@@ -24,6 +20,7 @@ def new_class() -> None:
     """What an assignment is made of."""
     names = {lesson.id: f"{lesson.number}. {lesson.title}" for lesson in course().lessons}
     with st.expander("Make an assignment", key="card-class-new"):
+        st.text_input("Name of the class, as your learners see it", key="class-name", max_chars=MAX_NAME_CHARS)
         st.multiselect("Lessons", list(names), format_func=lambda one: names[one], key="class-lessons")
         st.text_input("Prompt and sampling settings (optional): a link from Step through, Export", key="class-link")
         st.text_input("Model (optional): learners are told where another one answers", key="class-model")
@@ -43,95 +40,52 @@ def _make(known: tuple[str, ...]) -> None:
             raise ValueError("no lesson is chosen; choose at least one")
         recipe = read_link(address) if address else None
         query = recipe.to_query() if recipe else ""
-        assignment = Assignment(lessons, query, model or (recipe.model if recipe else ""))
+        name = str(state.widget_value("class-name") or "").strip()[:MAX_NAME_CHARS]
+        assignment = Assignment(lessons, query, model or (recipe.model if recipe else ""), name)
         state.set_widget("class-shown", saved.progress().new_class(assignment.to_settings()))
     except (ValueError, ProgressError) as error:
         here.problems[_NEW] = sentence(error)
 
 
 def show_class(classes: list[Class]) -> None:
-    """One class: its link, and what its members answered. ProgressError if that cannot be read."""
+    """One class: its link, and what its members answered as it comes in."""
     by_code = {one.code: one for one in classes}
     code = st.selectbox(
-        "Class", list(by_code), format_func=lambda code: _label(by_code[code]), key="class-shown", width=420
+        "Class", list(by_code), format_func=lambda code: _label(by_code[code]), key="class-shown", width=480
     )
     if code is None:
         return
-    assignment, answers = from_settings(by_code[code].settings), saved.progress().results(code)
+    assignment = from_settings(by_code[code].settings)
     st.caption("The link for your learners")
     st.code(f"{state.page_address()}?class={code}", language=None, wrap_lines=True)
-    _people(by_code[code], answers)
-    quizzes = state.quizzes()[0]
-    results = {
-        f"{lesson.number}. {lesson.title}": question_results(answers, quizzes.get(lesson.quiz, []))
-        for lesson in course().lessons
-        if lesson.id in assignment.lessons
-    }
-    if results:
-        _results(results)
+    lessons = {f"{one.number}. {one.title}": one for one in course().lessons if one.id in assignment.lessons}
+    chosen = st.selectbox("Lesson", list(lessons), key="class-lesson", width=480)
+    live_answers(code, chosen, lessons[chosen] if chosen else None)
+    _end(code, {name: one.quiz for name, one in lessons.items()})
+
+
+def _label(one: Class) -> str:
+    assignment = from_settings(one.settings)
+    lessons = len(assignment.lessons)
+    made = f"{one.created_at:%Y-%m-%d %H:%M} UTC"
+    return f"{assignment.name or 'Class'} ({one.code}), made {made}: {lessons} lesson{'s' * (lessons != 1)}"
+
+
+def _end(code: str, quiz_of: Mapping[str, str]) -> None:
+    """All of it as a file, and the end of the class."""
+
+    def written() -> str:  # for a click: as things stand then
+        answers, quizzes = saved.progress().results(code), state.quizzes()[0]
+        return to_csv({name: question_results(answers, quizzes.get(quiz, [])) for name, quiz in quiz_of.items()})
+
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.download_button(
-            "Export as CSV", to_csv(results), f"class-{code}.csv", "text/csv", key="class-csv", on_click="ignore"
+            "Export as CSV", written, f"class-{code}.csv", "text/csv", key="class-csv", on_click="ignore"
         )
         is_sure = st.checkbox("This class is over", key="class-delete-sure")
         st.button("Delete the class", key=_DELETE, on_click=_delete, args=(code,), disabled=not is_sure)
     if problem := state.tab().problems.get(_DELETE):
         st.text(problem)
-
-
-def _label(one: Class) -> str:
-    lessons = len(from_settings(one.settings).lessons)
-    made = f"{one.created_at:%Y-%m-%d %H:%M} UTC"
-    return f"{one.code}, made {made}: {lessons} lesson{'s' * (lessons != 1)}, {one.num_members} joined"
-
-
-def _people(one: Class, answers: list[ClassAnswer]) -> None:
-    names = {row.member: row.nickname for row in answers}
-    st.text(f"{one.num_members} joined, {len(names)} of them answered something.")
-    if nicknames := sorted(filter(None, names.values()), key=str.casefold):
-        st.text("Nicknames: " + ", ".join(nicknames))
-
-
-def _results(results: dict[str, list[QuestionResult]]) -> None:
-    st.subheader("Results", anchor=False)
-    st.caption("The newest answer of each learner. The right answers come from what grades them.")
-    lesson = st.selectbox("Lesson", list(results), key="class-lesson", width=420)
-    if lesson is None:
-        return
-    with st.container(border=True, key="card-class-ideas"):
-        st.markdown("**By idea**")
-        for idea, found in idea_results(results[lesson]).items():
-            graded = found.num_right + found.num_wrong
-            words = f"{found.num_right} of {graded} answers right" if graded else "not answered yet"
-            st.progress(found.num_right / graded if graded else 0.0, f"{idea_name(idea)}: {words}")
-    for result in results[lesson]:
-        with st.container(border=True, key=f"card-class-{result.question.id}"):
-            _question(result)
-
-
-def _question(result: QuestionResult) -> None:
-    st.markdown(f"**{result.question.spoken_prompt}**")
-    open_ = result.num_answered - result.num_right - result.num_wrong
-    counts = f"{result.num_answered} answered: {result.num_right} right, {result.num_wrong} wrong"
-    st.caption(counts + (f", {open_} for the learner to judge" if open_ else ""))
-    for given in result.given[:8]:
-        _given(given, result.num_answered)
-    if len(result.given) > 8:
-        st.caption(f"and {len(result.given) - 8} other answers, all in the CSV file")
-    if not any(given.is_ours for given in result.given):
-        with st.expander("The right answer"):
-            st.markdown(answer_key(result.question) or "Each learner's own run decides.")
-
-
-def _given(given: Given, num_answered: int) -> None:
-    if given.is_ours:
-        mark = "✓ " if given.is_right else ""
-        st.progress(
-            given.num_learners / num_answered if num_answered else 0.0, f"{mark}{given.text}: {given.num_learners}"
-        )
-    else:
-        verdict = {True: ", right", False: ", wrong", None: ""}[given.is_right]
-        st.text(f"{given.num_learners} × {given.text}{verdict}")
 
 
 def _delete(code: str) -> None:

@@ -34,10 +34,10 @@ class Tab:
     """The learner's own, from the address; empty until it is asked for."""
     class_code: str = ""
     """Of the class whose link was opened."""
-    is_teacher: bool = False
-    """Whether the teacher's secret was given in this tab."""
     is_in_lesson: bool = False
     """Whether the page is a lesson: to read on is what comes next there, not its many measurements."""
+    is_class_paused: bool = False
+    """Whether the teacher's page has stopped asking for new answers by itself."""
     num_forgotten: int | None = None
     """How often this browser's learner had been forgotten when it was last asked; None: not asked yet."""
     review: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ def end_others(browser: str) -> None:
 
     def end() -> None:
         for one in server._session_mgr.list_sessions():
-            tab = one.session.session_state.get("tab")
+            tab = one.session.session_state.filtered_state.get("tab")
             if one.session.id == own or not isinstance(tab, Tab) or tab.browser != browser:
                 continue
             if server.is_active_session(one.session.id):

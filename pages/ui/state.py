@@ -121,7 +121,7 @@ def begin_anew() -> None:
     for name in list(st.session_state):
         if name != "learner":
             del st.session_state[name]
-    st.session_state["tab"] = Tab(key=old.key, class_code=old.class_code, is_teacher=old.is_teacher)
+    st.session_state["tab"] = Tab(key=old.key, class_code=old.class_code)
     set_form(Recipe(prompt=EXAMPLES["The lighthouse"]))
 
 

@@ -1,13 +1,14 @@
 """The class: shut without a secret, a link made by the teacher, joined by learners, counted without names."""
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from inference.params import SamplingParams
 from inference.recipe import Recipe
-from pages.ui import saved
+from pages.ui import class_live, class_secret, saved
 from pages.ui.class_assignment import Assignment
-from pages.ui.class_secret import VARIABLE, tries
+from pages.ui.class_secret import VARIABLE, Tries, teachers, tries
 from pages.ui.state import quizzes
 from quizzes.progress import Progress
 from tests.pages.labs import texts
@@ -15,13 +16,16 @@ from tests.pages.test_check import key_of
 
 pytestmark = pytest.mark.slow
 SECRET = "correct horse battery"
+CLASS_NAME = "Physics 9b <b>"
 NICKNAME = "**Ana** <img src=x onerror=alert(1)> ![](http://x)"[:40]
 
 
 @pytest.fixture(autouse=True)
 def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, SECRET)
+    monkeypatch.setattr(type(st.context), "ip_address", "10.0.0.7")  # AppTest has another at every call
     tries.clear()  # of the tests before
+    teachers.clear()
 
 
 def open_class(app: AppTest, code: str = "") -> AppTest:
@@ -81,7 +85,11 @@ def test_a_wrong_secret_opens_nothing(app: AppTest, wrong: str) -> None:
     assert not [*app.button, *app.selectbox, *app.code]
 
 
-def test_after_a_wrong_secret_the_next_try_waits_and_nobody_else_does(app: AppTest) -> None:
+def test_after_a_wrong_secret_the_next_try_waits_and_nobody_else_does(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standing = Tries(lambda: 100.0)
+    monkeypatch.setattr(class_secret, "tries", lambda: standing)
     code = new_class()
     sign_in(open_class(app), "correct horse batterz")
     sign_in(app)
@@ -90,11 +98,37 @@ def test_after_a_wrong_secret_the_next_try_waits_and_nobody_else_does(app: AppTe
     press(open_class(other(app), code), "class-join")
 
 
+def test_wrong_tries_of_others_keep_no_teacher_out(app: AppTest) -> None:
+    new_class()
+    pupils = [open_class(app), open_class(other(app))]
+    for _ in range(3):
+        for pupil in pupils:
+            sign_in(pupil, "correct horse batterz")
+    teacher = sign_in(open_class(other(app)))
+    assert teacher.selectbox(key="class-shown").value
+    assert not pupils[0].selectbox
+
+
+def test_a_reload_leaves_the_teacher_signed_in_and_signing_out_ends_it_in_every_tab(app: AppTest) -> None:
+    new_class()
+    app.session_state["learner"] = "cd" * 16  # as a browser's cookie says it
+    sign_in(open_class(app))
+    again = other(app)
+    again.session_state["learner"] = "cd" * 16
+    assert open_class(again).selectbox(key="class-shown").value
+    assert not open_class(other(app)).selectbox
+    press(again, "class-sign-out")
+    for tab in (again, app.run()):
+        assert not tab.selectbox
+        assert tab.text_input(key="class-secret")
+
+
 def test_a_teacher_makes_a_link_and_sees_what_learners_answered(app: AppTest) -> None:
     sign_in(open_class(app))
     press(app, "class-make")
     assert "No lesson is chosen" in texts(app)
     app.multiselect(key="class-lessons").set_value(["inference-loop"]).run()
+    app.text_input(key="class-name").set_value(CLASS_NAME).run()
     recipe = Recipe("Once upon", SamplingParams(temperature=0.5, seed=3), 12, model="some/model")
     app.text_input(key="class-link").set_value(f"http://host/step-through?{recipe.to_query()}").run()
     press(app, "class-make")
@@ -103,7 +137,10 @@ def test_a_teacher_makes_a_link_and_sees_what_learners_answered(app: AppTest) ->
     assert any(f"?class={code}" in str(one.value) for one in app.code)
     assert "0 joined" in texts(app)
 
+    assert any(one.startswith(f"{CLASS_NAME} ({code})") for one in app.selectbox(key="class-shown").options)
+
     learner = open_class(other(app), code)
+    assert f"Class: {CLASS_NAME}" in texts(learner)
     assert "Once upon" in texts(learner)
     assert "made for some/model; here random:tiny answers" in texts(learner)
     learner.text_input(key="class-nickname").set_value(NICKNAME).run()
@@ -113,12 +150,27 @@ def test_a_teacher_makes_a_link_and_sees_what_learners_answered(app: AppTest) ->
     question = next(one for one in quizzes()[0]["inference-loop"] if one.kind == "choice")
     saved.progress().answer(key, question.id, question.right(), is_correct=True, idea=question.idea, submission="1")
 
-    app.run()
+    app.run()  # as the timer of the page does, every few seconds
     assert "1 joined, 1 of them answered something." in texts(app)
+    bars = [str(bar.proto.text) for bar in app.get("progress")]
+    assert any(bar.startswith("✓ right · ") and bar.endswith(": 1") for bar in bars)
+    assert any(bar.startswith("✗ wrong · ") and bar.endswith(": 0") for bar in bars)
     assert f"Nicknames: {NICKNAME}" in texts(app)
     assert NICKNAME not in "\n".join(str(one.value) for one in [*app.markdown, *app.caption])
     assert "1 answered: 1 right, 0 wrong" in said(app)
     assert key not in said(app)
+
+
+def test_a_page_left_open_stops_asking_and_goes_on_when_it_is_told_to(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_class()
+    monkeypatch.setattr(class_live, "AT_MOST_S", -1.0)
+    sign_in(open_class(app))
+    assert "0 joined" in texts(app)
+    monkeypatch.setattr(class_live, "AT_MOST_S", 60.0)
+    press(app, "class-live")
+    assert not [one for one in app.button if one.key == "class-live"]
 
 
 def test_what_the_teacher_set_is_in_the_learners_form(app: AppTest) -> None:
