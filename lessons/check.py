@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lessons.content import Ask, Lesson, Place, Section, Takeaway, Term
+from lessons.early import early_uses, introductions
 from lessons.glossary import read_glossary
 from lessons.parse import read_lesson
 from lessons.typed import typed_numbers, unwanted_words
@@ -36,12 +37,15 @@ class Course:
     """Per quiz."""
     quiz_problems: Sequence[Problem]
     experiment_problem: ExperimentProblem
+    introduced: Mapping[str, int]
+    """The number of the lesson that first defines a term."""
 
     @classmethod
     def of(cls, lessons: Path, quizzes: Path, experiment_problem: ExperimentProblem) -> "Course":
         glossary, _ = read_glossary(lessons / "glossary.yaml")
         questions, problems = open_quizzes(quizzes)
-        return cls(lessons, quizzes, glossary, questions, problems, experiment_problem)
+        readable = [lesson for path in sorted(lessons.glob("*.md")) if (lesson := read_lesson(path)[0])]
+        return cls(lessons, quizzes, glossary, questions, problems, experiment_problem, introductions(readable))
 
 
 def check_lesson(path: Path, course: Course) -> list[Problem]:
@@ -49,7 +53,7 @@ def check_lesson(path: Path, course: Course) -> list[Problem]:
     lesson, problems = read_lesson(path)
     if lesson is None:
         return problems
-    rules = (_opening, _sections, _amounts, _questions, _experiments, _terms, _wording, _minutes)
+    rules = (_opening, _sections, _amounts, _questions, _experiments, _terms, _early, _wording, _minutes)
     for rule in rules:
         problems += [Problem(path, line, words) for line, words in rule(lesson, course)]
     return sorted(problems, key=lambda problem: problem.line)
@@ -119,14 +123,19 @@ def _experiments(lesson: Lesson, course: Course) -> Found:
 
 
 def _terms(lesson: Lesson, course: Course) -> Found:
-    marked = {term for part in lesson.texts for term in terms_in(part.markdown)}
+    marked = terms_in(lesson)
     for term in lesson.terms:
         if term not in course.glossary:
             yield lesson.lines["terms"], f"no term {term!r} in lessons/glossary.yaml"
         elif term not in marked:
             yield lesson.lines["terms"], f"term {term!r} is never marked in the text: write [[{term}]]"
-    for term in sorted(marked - set(lesson.terms)):
+    for term in sorted(set(marked) - set(lesson.terms) - course.introduced.keys()):
         yield lesson.lines["terms"], f"term {term!r} is marked in the text but not listed in `terms`"
+
+
+def _early(lesson: Lesson, course: Course) -> Found:
+    asked = [one for quiz in (lesson.quiz, *SHARED_QUIZZES) for one in course.questions.get(quiz, ())]
+    yield from early_uses(lesson, course.introduced, course.glossary, asked)
 
 
 def _wording(lesson: Lesson, course: Course) -> Found:

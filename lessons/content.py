@@ -63,6 +63,8 @@ class Term:
     text: str
     avoid: tuple[str, ...] = ()
     """Words that must not be used for it."""
+    also: tuple[str, ...] = ()
+    """Other words that mean it, such as an abbreviation written out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ class _Row(BaseModel):
     term: Line
     text: Line
     avoid: tuple[Line, ...] = Field((), alias="not")
+    also: tuple[Line, ...] = ()
 
 
 def read_glossary(path: Path) -> tuple[dict[str, Term], list[Problem]]:
@@ -50,4 +51,4 @@ def _read(path: Path) -> Iterator[tuple[int, Term] | Problem]:
                 key = ".".join(map(str, one["loc"]))
                 yield Problem(path, line, f"term {name!r}, key {key!r}: {one['msg']}")
         else:
-            yield line, Term(read.id, read.term, read.text, read.avoid)
+            yield line, Term(read.id, read.term, read.text, read.avoid, read.also)

@@ -33,7 +33,7 @@ def typed_numbers(text: str) -> Iterator[tuple[int, str]]:
 
 def unwanted_words(text: str, glossary: Mapping[str, Term]) -> Iterator[tuple[int, str]]:
     """(line from 0, problem) of every word the glossary replaces. Words in quotation marks are talked about."""
-    spoken = _QUOTED.sub(_blank, _FILLED.sub(_blank, text))
+    spoken = without_quoted(text)
     assert len(spoken) == len(text)
     for term in glossary.values():
         for word in term.avoid:
@@ -41,6 +41,11 @@ def unwanted_words(text: str, glossary: Mapping[str, Term]) -> Iterator[tuple[in
             for found in re.finditer(rf"(?<![\w-]){spaced}(?![\w-])", spoken, re.IGNORECASE):
                 line = text.count("\n", 0, found.start())
                 yield line, f"say {term.term!r}, not {found[0]!r} (or put it in quotation marks)"
+
+
+def without_quoted(text: str) -> str:
+    """The text as long as before, with nothing in it that is computed or in quotation marks."""
+    return _QUOTED.sub(_blank, _FILLED.sub(_blank, text))
 
 
 def _blank(found: re.Match[str]) -> str:

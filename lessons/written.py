@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from lessons.content import Term
+from lessons.content import Lesson, Term
 from quizzes.filled import filled, problem_in
 
 _TERM = re.compile(r"\[\[(?P<id>[a-z0-9-]+)(?:\|(?P<words>[^\[\]|]+))?\]\]")
@@ -24,9 +24,14 @@ def written(markdown: str, glossary: Mapping[str, Term]) -> str:
     return filled(_TERM.sub(link, markdown))
 
 
-def terms_in(markdown: str) -> list[str]:
-    """Ids of the terms marked in a text."""
-    return [found["id"] for found in _TERM.finditer(markdown)]
+def marks_in(markdown: str) -> Iterator[tuple[int, str]]:
+    """(place, id) of every term marked in a text."""
+    return ((found.start(), found["id"]) for found in _TERM.finditer(markdown))
+
+
+def terms_in(lesson: Lesson) -> list[str]:
+    """Ids of the terms marked in a lesson, each once, in their order."""
+    return list(dict.fromkeys(term for part in lesson.texts for _, term in marks_in(part.markdown)))
 
 
 def without_marks(markdown: str) -> str:

@@ -11,6 +11,7 @@ from lessons import (
     Text,
     written,
 )
+from lessons.written import terms_in
 from pages.ui import lesson_progress, state
 from pages.ui.answers import ask
 from pages.ui.boundary import boundary
@@ -90,9 +91,9 @@ def _end(lesson: Lesson, known: Course) -> None:
         if following:
             st.page_link(page_of(following), label=f"Next: {following.number}. {following.title}")
         st.page_link("../learn/lessons.py", label="All lessons")
-    if lesson.terms:
+    if terms := terms_in(lesson):
         st.header("Terms", anchor="terms")
-        for term in (known.glossary[one] for one in lesson.terms if one in known.glossary):
+        for term in (known.glossary[one] for one in terms if one in known.glossary):
             st.subheader(term.term, anchor=term.id)
             st.markdown(written(term.text, known.glossary))
     with st.expander("Sources", key="lesson-sources"):

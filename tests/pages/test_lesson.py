@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from lessons import Ask, Lesson, Place, load_lessons, open_lessons
+from lessons.written import terms_in
 from pages.ui.course import course
 from pages.ui.lesson_experiments import EXPERIMENTS
 from pages.ui.state import laboratory
@@ -37,7 +38,8 @@ def test_a_lesson_shows_its_text_questions_and_experiments(app: AppTest, lesson:
     assert app.title[0].value == f"{lesson.number}. {lesson.title}"
     headers = [header.value for header in app.header]
     assert headers == [*(section.title for section in lesson.sections), "You can now", "Terms"]
-    assert [header.anchor for header in app.subheader] == list(lesson.terms)
+    assert [header.anchor for header in app.subheader] == terms_in(lesson)
+    assert set(lesson.terms) <= set(terms_in(lesson))
     shown = "\n".join(markdown.value for markdown in app.markdown)
     assert "{{" not in shown
     assert "[[" not in shown
