@@ -1,13 +1,18 @@
 """The same tokens through the model with the KV cache and without it: how far apart the logits are, per dtype."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference import tokens
+from inference.bounded import PASS_S, Budget, reported
+from inference.cost import forward_work
 from inference.experiments import Job, Report, Work
+from inference.units import seconds
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from inference.engine import Engine
     from inference.limits import Limits
 
@@ -15,6 +20,8 @@ PROMPT = "Once upon a time, in a small village by the sea, there lived an old cl
 DTYPES = ("float32", "bfloat16")
 NUM_TOKENS = 32
 MOST_TOKENS = 256
+TOTAL_S = 30.0
+"""Of passes in one dtype."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +29,13 @@ class Agreement:
     """One dtype. Both ways are fed the same tokens, those that greedy decoding with the cache chooses."""
 
     dtype: str
-    token_ids: tuple[int, ...]
-    differences: tuple[float, ...]
+    token_ids: tuple[int, ...] = ()
+    differences: tuple[float, ...] = ()
     """Per token, the largest absolute difference of any logit. 0 at the first: both ways begin with one prefill."""
     first_differing: int | None = None
     """The first token, counted from 1, that would be another without the cache; None if none would."""
+    left_out: str = ""
+    """Why it ends before the tokens asked for; empty if it does not."""
 
     @property
     def largest(self) -> float:
@@ -37,6 +46,11 @@ class Agreement:
 class Agreements:
     prompt_tokens: int
     dtypes: tuple[Agreement, ...] = ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Sentences on what was asked for and not compared, and why."""
+        return tuple(one.left_out for one in self.dtypes if one.left_out)
 
 
 def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) -> Job[Agreements]:
@@ -53,7 +67,9 @@ def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) 
     def run(engine: "Engine") -> Work[Agreements]:
         found = Agreements(len(_prompt(engine)))
         for place, dtype in enumerate(dtypes):
-            work = _both_ways(engine.in_dtype(dtype), dtype, num_tokens)
+            converted = engine.in_dtype(dtype)
+            rate = None if converted is engine else (yield from _rate(converted, place / len(dtypes)))
+            work = both_ways(converted, dtype, num_tokens, rate)
             try:
                 while True:
                     report = next(work)
@@ -71,24 +87,53 @@ def _prompt(engine: "Engine") -> list[int]:
     return tokens.encode(engine.tokenizer, PROMPT, chat_template=False)
 
 
-def _both_ways(engine: "Engine", dtype: str, num_tokens: int) -> Work[Agreement]:
+def _rate(engine: "Engine", at: float) -> Generator[Report[Agreements], None, float]:
+    """FLOP/s of the largest product that is cheap: a dtype without arithmetic of its own shows here."""
+    from inference.roof_parts import products  # noqa: PLC0415  # pages import this module, and must not wait for torch
+
+    found = yield from reported(products(engine, Budget(1.0)), "how fast this machine multiplies", at)
+    newest = found.timed[-1]
+    return newest.work / newest.best_s
+
+
+def both_ways(engine: "Engine", dtype: str, num_tokens: int, flops_per_s: float | None) -> Work[Agreement]:
+    """`flops_per_s`: the FLOP/s to expect of the first pass; None lets it run whatever it takes."""
     cache, read = engine.new_cache(), _prompt(engine)
     num_prompt, num_cached = len(read), 0
-    differences: list[float] = []
-    first_differing = None
-    known: Agreement | None = None
+    known, budget, rate = Agreement(dtype), Budget(TOTAL_S, PASS_S), flops_per_s
     for number in range(1, num_tokens + 1):
+        work = forward_work(engine.spec, num_query_tokens=len(read), context_len=len(read)).flops
+        if rate and budget.refusal(work / rate):
+            left_s = sum(
+                forward_work(engine.spec, num_query_tokens=length, context_len=length).flops / rate
+                for length in range(len(read), num_prompt + num_tokens)
+            )
+            return replace(known, left_out=_left_out(dtype, number - 1, num_tokens, budget.spent_s + left_s))
         words = f"{dtype}: token {number:,} of {num_tokens:,}"
-        cached = engine.forward(read[num_cached:], cache).logits
+        cached = engine.forward(read[num_cached:], cache)
         num_cached = len(read)
         yield Report((number - 0.5) / num_tokens, known, f"{words}, with the cache")
-        fresh = engine.forward(read, engine.new_cache()).logits
-        differences.append(float((cached - fresh).abs().max()))
-        chosen = int(cached.argmax())
-        if first_differing is None and int(fresh.argmax()) != chosen:
-            first_differing = number
-        read.append(chosen)
-        known = Agreement(dtype, tuple(read[num_prompt:]), tuple(differences), first_differing)
+        fresh = engine.forward(read, engine.new_cache())
+        budget.spend(cached.forward_s + fresh.forward_s)
+        rate = work / fresh.forward_s
+        known = _with(known, cached.logits, fresh.logits)
+        read.append(known.token_ids[-1])
         yield Report(number / num_tokens, known, f"{words}, without it")
-    assert known is not None
     return known
+
+
+def _with(known: Agreement, cached: "Tensor", fresh: "Tensor") -> Agreement:
+    """One token more: that which the logits with the cache choose."""
+    chosen, first_differing = int(cached.argmax()), known.first_differing
+    if first_differing is None and int(fresh.argmax()) != chosen:
+        first_differing = len(known.token_ids) + 1
+    difference = float((cached - fresh).abs().max())
+    return Agreement(known.dtype, (*known.token_ids, chosen), (*known.differences, difference), first_differing)
+
+
+def _left_out(dtype: str, num_compared: int, num_tokens: int, all_s: float) -> str:
+    done = f"{num_compared:,} of {num_tokens:,} tokens were compared" if num_compared else "no token was compared"
+    return (
+        f"In {dtype} {done}: on this machine all {num_tokens:,} were expected to take {seconds(all_s)}, and others "
+        f"wait meanwhile."
+    )

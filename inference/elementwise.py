@@ -1,8 +1,8 @@
 """The time of everything between the products: norms, activation, gate, rotary embedding, residual sums."""
 
-import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,41 +11,50 @@ from transformers import AttentionInterface
 from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
+from inference.bounded import Budget, Climb, Size, climb
 from inference.engine import Engine
 
-_TOKENS = 1024  # long enough that what one operation wrote has left the caches when the next reads it, as in a pass
+_TOKENS = (1, 8, 32, 128, 512, 1024)
+"""At the last, what one operation wrote has left the caches when the next reads it, as in a pass."""
 _MOST_LAYERS = 4
 _MOST_BYTES = 2**30  # of products, which are built and thrown away
 _REPEATS = 9
 
 
-def seconds_per_value(engine: Engine) -> Generator[float, None, float]:
-    """Seconds per token, layer and hidden value, on layers of the model's widths whose products cost nothing.
+def values(engine: Engine, budget: Budget) -> Generator[float, None, Climb]:
+    """Passes through layers of the model's widths whose products cost nothing; work: tokens x layers x width.
 
     The twin runs the model's own code. Its weight matrices return zeros that are already there, and its attention
-    returns the queries. What a pass costs before any arithmetic is taken off, from a pass of one token.
+    returns the queries.
     """
     twin = _without_products(engine)
-    num_layers: int = twin.config.num_hidden_layers
-    num_tokens = min(_TOKENS, engine.spec.max_context)
-    one_s = yield from _best(twin, engine, 1, 0.0)
-    many_s = yield from _best(twin, engine, num_tokens, 0.5)
-    return max(many_s - one_s, 0.0) / ((num_tokens - 1) * num_layers * engine.spec.hidden_size)
+    width: int = twin.config.num_hidden_layers * engine.spec.hidden_size
+
+    def size(num_tokens: int) -> Size:
+        def run(token_ids: Tensor) -> None:
+            with torch.inference_mode():
+                twin(token_ids, use_cache=False, logits_to_keep=1)
+            if engine.device.type == "cuda":
+                torch.cuda.synchronize(engine.device)
+
+        def prepare() -> Callable[[], object]:
+            return partial(run, torch.ones(1, num_tokens, dtype=torch.long, device=engine.device))
+
+        return Size(f"norms and activations of {num_tokens:,} tokens", num_tokens * width, prepare)
+
+    most = min(_TOKENS[-1], engine.spec.max_context)
+    return climb([size(n) for n in _TOKENS if n < most] + [size(most)], budget, repeats=_REPEATS)
 
 
-def _best(twin: Any, engine: Engine, num_tokens: int, done: float) -> Generator[float, None, float]:
-    token_ids = torch.ones(1, num_tokens, dtype=torch.long, device=engine.device)
-    times = []
-    for repeat in range(_REPEATS + 1):
-        start = time.perf_counter()
-        with torch.inference_mode():
-            twin(token_ids, use_cache=False, logits_to_keep=1)
-        if engine.device.type == "cuda":
-            torch.cuda.synchronize(engine.device)
-        if repeat:  # the first one warms up
-            times.append(time.perf_counter() - start)
-        yield done + repeat / (2 * (_REPEATS + 1))
-    return min(times)
+def seconds_per_value(found: Climb) -> float:
+    """Seconds per token, layer and hidden value; 0 where a single token was all that could be timed.
+
+    What a pass costs before any arithmetic is taken off, from the pass of one token.
+    """
+    one, many = found.timed[0], found.timed[-1]
+    if one is many:
+        return 0.0
+    return max(many.best_s - one.best_s, 0.0) / (many.work - one.work)
 
 
 class _Zeros(nn.Module):

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inference.cost import kv_bytes
+from inference.bounded import PASS_S, Budget, Size, climb, reported
+from inference.cost import forward_work, kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.module_hooks import Group, Modules, clock, find_modules, hooked
 from inference.trace import Phase
+from inference.units import seconds
 
 if TYPE_CHECKING:
     from inference.engine import Engine, Forward
     from inference.limits import Limits
 
+TOTAL_S = 60.0
+"""Of passes in each phase."""
 _REPEATS: dict[Phase, int] = {"prefill": 7, "decode": 15}
 
 
@@ -69,6 +73,8 @@ class ModuleTimes:
     """A prefill of n tokens and a decode step at context n, by module."""
 
     passes: tuple[ProbedPass, ...]
+    left_out: tuple[str, ...] = ()
+    """Sentences on repeats that were not made, and why."""
 
 
 def modules_job(num_tokens: int) -> Job[ModuleTimes]:
@@ -97,9 +103,47 @@ def measure(engine: Engine, num_tokens: int) -> Work[ModuleTimes]:
     modules = find_modules(engine.model)
     choose = random.Random(0)
     ids = [choose.randrange(engine.spec.vocab_size) for _ in range(num_tokens)]
+    yield from _check_time(engine, num_tokens)
     prefill = yield from _probed(engine, modules, "prefill", ids, Report(0.0, ModuleTimes(())))
     decode = yield from _probed(engine, modules, "decode", ids, Report(0.5, ModuleTimes((prefill,))))
-    return ModuleTimes((prefill, decode))
+    passes = (prefill, decode)
+    return ModuleTimes(passes, tuple(sentence for one in passes for sentence in _left_out(one)))
+
+
+_SHORT = (16, 128)  # tokens of the passes that say how long the others will take
+
+
+def _check_time(engine: Engine, num_tokens: int) -> Generator[Report[ModuleTimes], None, None]:
+    """Refuse a prefill that would hold everybody up, before it begins; ValueError names a length that would not."""
+
+    def flops(length: int) -> float:
+        return forward_work(engine.spec, num_query_tokens=length, context_len=length).flops
+
+    def size(length: int) -> Size:
+        def prepare() -> Callable[[], object]:
+            return lambda: engine.forward([1] * length, engine.new_cache())
+
+        return Size(f"prefill of {length} tokens", flops(length), prepare)
+
+    short = [size(length) for length in _SHORT if length < num_tokens]
+    if not short:
+        return
+    found = yield from reported(climb(short, Budget(TOTAL_S, PASS_S), repeats=1), "short passes, to know how long")
+    rate = found.timed[-1].work / found.timed[-1].best_s
+    if why := Budget(TOTAL_S, PASS_S).refusal(flops(num_tokens) / rate):
+        shorter = max(
+            length for length in range(1, num_tokens) if length == 1 or flops(length) <= rate * PASS_S / 2
+        )
+        raise ValueError(
+            f"prefills of {num_tokens:,} tokens cannot be probed here: {why}; choose {shorter:,} or fewer"
+        )
+
+
+def _left_out(probed: ProbedPass) -> tuple[str, ...]:
+    wanted, made = _REPEATS[probed.phase], len(probed.plain_s)
+    if made == wanted:
+        return ()
+    return (f"Only {made} of {wanted} repeats of the {probed.phase}: their time was up after {seconds(TOTAL_S)}.",)
 
 
 def _probed(
@@ -114,11 +158,15 @@ def _probed(
     plain_s: list[float] = []
     hooked_s: list[float] = []
     times: dict[Group, list[float]] = {group: [] for group in modules}
+    budget = Budget(TOTAL_S, PASS_S)
     for repeat in range(_REPEATS[phase] + 1):
+        if plain_s and budget.refusal(2 * plain_s[-1]):
+            break
         plain = engine.forward(fed, deepcopy(prefix))
         yield _report(so_far, phase, repeat, 0)
         with hooked(modules, now) as spans:
             watched = engine.forward(fed, deepcopy(prefix))
+        budget.spend(plain.forward_s + watched.forward_s)
         if repeat:
             plain_s.append(_pass_s(plain))
             hooked_s.append(_pass_s(watched))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inference.experiments import Job, Work
-from inference.sweeps import Case, Point, Setting, Sweep, check, measure
+from inference.sweep_run import check, measure
+from inference.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -9,6 +9,24 @@ Regime = Literal["compute-bound", "memory-bound", "overhead-bound"]
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """The quartiles of the repeats behind one roof, in its own unit; the roof is the best of them."""
+
+    roof: str
+    lower: float
+    median: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """How far apart the quartiles lie, as a share of the median."""
+        return (self.upper - self.lower) / self.median
+
+
+READ, MULTIPLY, OVERHEAD = "read bandwidth", "matmul rate", "overhead of a pass"
+
+
+@dataclass(frozen=True, slots=True)
 class Ceilings:
     """This machine's roofs, measured on it."""
 
@@ -30,6 +48,10 @@ class Ceilings:
     """FLOP per second of fused causal attention in the model's shape, counting causal pairs; 0 if not measured."""
     elementwise_s: float = 0.0
     """Seconds per token, layer and hidden value of everything between the products; 0 if not measured."""
+    spreads: tuple[Spread, ...] = ()
+    """Of bandwidth, matmul rate and overhead; empty in recordings made before they were kept."""
+    left_out: tuple[str, ...] = ()
+    """Sentences on what was not measured, and why."""
 
     @property
     def ridge_point(self) -> float:
@@ -70,6 +92,12 @@ def floors(work: Work, ceilings: Ceilings) -> Floors:
 def regime(work: Work, ceilings: Ceilings) -> Regime:
     """Which of the three limits sets this pass's time."""
     return floors(work, ceilings).regime
+
+
+def share_of_roof(work: Work, seconds: float, ceilings: Ceilings) -> float:
+    """The time its limit needs at least, over the measured one: 1 is at the roof, above it the roof is too low."""
+    least = floors(work, ceilings)
+    return max(least.compute_s, least.memory_s, least.overhead_s) / _positive(seconds)
 
 
 def share_of_bandwidth(work: Work, seconds: float, ceilings: Ceilings) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from inference.experiments import Job, Work
-from inference.sweeps import Case, Setting, Sweep, check, measure
+from inference.sweep_run import check, measure
+from inference.sweeps import Case, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -42,7 +42,7 @@ def known_roofs(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple
     """A cache folder in which round roofs of this machine are remembered, so that nothing has to be measured."""
     from inference.ceilings import remember  # noqa: PLC0415
     from inference.engine import device_name  # noqa: PLC0415
-    from inference.roofline import Ceilings  # noqa: PLC0415
+    from inference.roofline import Ceilings, Spread  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("known")
     roofs = Ceilings(
@@ -56,6 +56,11 @@ def known_roofs(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple
         matmul_ladder=tuple((2**power, max(4 / 10e9, 2 * 2**power / 100e9)) for power in range(12)),
         attention_flops=50e9,
         elementwise_s=1e-9,
+        spreads=(
+            Spread("read bandwidth", 9.5e9, 9.7e9, 9.9e9),
+            Spread("matmul rate", 95e9, 97e9, 99e9),
+            Spread("overhead of a pass", 0.00051, 0.00052, 0.00053),
+        ),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TWOPHASES_CACHE", str(folder))

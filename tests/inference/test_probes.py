@@ -16,6 +16,8 @@ from inference.limits import Limits
 from inference.module_hooks import GROUPS, Span, clock, find_modules, hooked
 from inference.probes import ModuleTimes, measure, modules_job
 
+pytestmark = pytest.mark.measures
+
 SMALL = {
     **{"vocab_size": 96, "hidden_size": 32, "intermediate_size": 80, "num_hidden_layers": 3},
     **{"num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0},

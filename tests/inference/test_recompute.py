@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from inference.engine import Engine
 
+pytestmark = pytest.mark.measures
+
 PATIENCE_S = 30
 
 

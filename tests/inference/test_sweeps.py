@@ -14,11 +14,14 @@ from inference.experiments import Report, Work
 from inference.limits import Limits
 from inference.sweep_io import COLUMNS, to_csv
 from inference.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
-from inference.sweeps import FEWEST, MOST, Case, Point, Setting, Sweep, check, measure
+from inference.sweep_run import FEWEST, MOST, check, measure
+from inference.sweeps import Case, Point, Setting, Sweep
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:
     from inference.engine import Engine
+
+pytestmark = pytest.mark.measures
 
 
 def _run(work: Work[Sweep]) -> tuple[Sweep, list[Report[Sweep]]]:

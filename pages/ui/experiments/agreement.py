@@ -1,6 +1,7 @@
 """Whether the model says the same without its KV cache: logit difference and first other token, per dtype."""
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import streamlit as st
 
@@ -34,7 +35,7 @@ def agreement(settings: AgreementSettings = _DEFAULT, *, key: str = "agreement",
         num_tokens = controls.number("Tokens compared", settings.num_tokens, 2, MOST_TOKENS)
     with measuring:
         known = run_job(agreement_job(num_tokens), key=key, label="Compare the answers")
-    found = {one.dtype: one for one in known.dtypes} if known else {}
+    found = {one.dtype: one for one in known.dtypes if one.differences} if known else {}
     with drawing:
         with st.container(border=True, key=f"card-{key}-chart"):
             _draw(tuple(found.values()), num_tokens, key)
@@ -56,8 +57,8 @@ def _draw(found: tuple[Agreement, ...], num_tokens: int, key: str) -> None:
         table=lambda: Table(
             ["token", *(f"{one.dtype}, measured" for one in found)],
             [
-                [str(number), *(significant(value) for value in values)]
-                for number, values in enumerate(zip(*(one.differences for one in found), strict=False), start=1)
+                [str(number), *(significant(value) if value is not None else "" for value in values)]
+                for number, values in enumerate(zip_longest(*(one.differences for one in found)), start=1)
             ],
         ),
     )
