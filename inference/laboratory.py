@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from inference.experiments import Experiments
+from inference.roof_watch import BEATEN, RoofWatch, higher
 from inference.roofline import Ceilings
 from inference.weights import WeightsError
 from inference.worker import Worker
@@ -63,6 +64,7 @@ class Laboratory:
         self.ceilings_fraction: float | None = None
         """How much of measuring the roofs is done; None when nothing is being measured."""
         self.ceilings_problem = ""
+        self._watch = RoofWatch(time.monotonic())
 
     def start(self) -> None:
         """Load in the background, once; what failed stays failed until somebody asks to `retry`."""
@@ -92,14 +94,26 @@ class Laboratory:
             self._thread.join(timeout_s)
         return self.status
 
-    def measure_ceilings(self) -> "Future[Ceilings] | None":
-        """Measure this machine's roofs again, between the learners' passes."""
-        from inference.ceilings import measure  # noqa: PLC0415  # torch must not hold up the first page
+    @property
+    def ceilings_beaten_by(self) -> float:
+        """How much faster than the roofs allow a pass was, as a share; 0 if none was by enough to matter."""
+        return self._watch.highest_share - 1 if self._watch.highest_share >= BEATEN else 0.0
 
-        if self.engine is None or self.ceilings_fraction is not None:
+    def doubt_ceilings(self, share: float = 0.0) -> "Future[Ceilings] | None":
+        """Measure the roofs again in the background if there is a reason, such as a pass at this share of them."""
+        if self.ceilings is None or not self._watch.is_due(self.ceilings, share, time.monotonic()):
+            return None
+        return self.measure_ceilings(keep=self.ceilings)
+
+    def measure_ceilings(self, keep: Ceilings | None = None) -> "Future[Ceilings] | None":
+        """Measure this machine's roofs again, between the learners' passes; what was higher in `keep` stays."""
+        from inference.ceilings import measure, remember  # noqa: PLC0415  # torch must not hold up the first page
+
+        engine = self.engine
+        if engine is None or self.ceilings_fraction is not None:
             return None
         self.ceilings_fraction, self.ceilings_problem = 0.0, ""
-        work = measure(self.engine)
+        work = measure(engine)
 
         def report() -> Generator[None, None, Ceilings]:
             try:
@@ -108,6 +122,9 @@ class Laboratory:
                     yield
             except StopIteration as end:
                 ceilings: Ceilings = end.value
+                if keep is not None:
+                    ceilings = higher(keep, ceilings)
+                    remember(engine, ceilings)
                 self.ceilings = ceilings
                 return ceilings
             except (RuntimeError, MemoryError) as error:
@@ -115,6 +132,7 @@ class Laboratory:
                 log.error("%s", self.ceilings_problem)
                 raise
             finally:
+                self._watch.ended(time.monotonic())
                 self.ceilings_fraction = None
 
         return self.worker.submit_background(report())

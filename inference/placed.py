@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from inference.cost import Work as PassWork
 from inference.experiments import Job, Report, Work
-from inference.roofline import Ceilings, Floors, Regime, attainable, floors
+from inference.roofline import Ceilings, Floors, Regime, attainable, floors, share_of_roof
 from inference.spec import ModelSpec
 from inference.sweeps import Point, Setting, Sweep
 
@@ -40,9 +40,8 @@ class Placed:
         return floors(self.work, ceilings).regime
 
     def share(self, ceilings: Ceilings) -> float:
-        """Of its roof: the time its limit needs at least, over the measured median. 1 is at the roof."""
-        least = floors(self.work, ceilings)
-        return max(least.compute_s, least.memory_s, least.overhead_s) / self.point.median_s
+        """Of its roof, by the measured median."""
+        return share_of_roof(self.work, self.point.median_s, ceilings)
 
     def overhead_roof(self, ceilings: Ceilings) -> float:
         """FLOP/s this work reaches when its pass takes the overhead and no longer."""

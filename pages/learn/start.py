@@ -9,6 +9,7 @@ from pages.ui import actions, state
 from pages.ui.card import Card, Figure, card
 from pages.ui.clock import clock
 from pages.ui.live_chart import Table, live_chart
+from pages.ui.roofs_text import about_roofs
 from pages.ui.token_strip import token_strip
 
 replay = actions.start_replay()
@@ -56,6 +57,7 @@ def machine_card() -> None:
     lab = state.laboratory()
     if was_settling and not lab.is_settling:
         st.rerun()  # the whole page once, which ends the timer
+    lab.doubt_ceilings()
     status, ceilings = lab.status, lab.ceilings
     with st.container(border=True, key="card-machine"):
         measured = (
@@ -65,9 +67,10 @@ def machine_card() -> None:
             Figure(significant(ceilings.ridge_point), "FLOP per byte at the ridge"),
         ) if ceilings else ()  # fmt: skip
         words = status.sentence + (f" ({status.elapsed_s:.0f} s)" if status.state == "loading" else "")
-        where = (
-            f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads." if ceilings else ""
-        )
+        where = ""
+        if ceilings:
+            where = f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads. "
+            where += about_roofs(ceilings, lab.ceilings_beaten_by)
         is_pressed = False
         card(Card(kicker="This machine", title=words, figures=measured, sentence=where), key="machine")
         if status.state == "failed":

@@ -3,9 +3,11 @@
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
+from inference.ceilings import remembered
 from inference.engine import Engine
 from inference.laboratory import Laboratory
 from inference.recipe import Recipe
@@ -84,6 +86,7 @@ def test_limits_that_make_no_sense_are_told(
 
 
 @pytest.mark.slow
+@pytest.mark.measures
 def test_the_roofs_of_an_unknown_machine_are_measured_in_the_background(
     open_laboratory: Callable[[str], Laboratory], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -97,3 +100,34 @@ def test_the_roofs_of_an_unknown_machine_are_measured_in_the_background(
     assert laboratory.runs is not None
     run = laboratory.runs.start("anna", Recipe("Hello")).result(PATIENCE_S)  # goes first
     assert len(run.trace.steps) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_roofs_that_a_pass_beat_are_measured_again_once_and_never_get_lower(
+    known_roofs: tuple[Path, Ceilings],
+    open_laboratory: Callable[[str], Laboratory],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    copytree(known_roofs[0], tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
+    laboratory = open_laboratory("random:tiny")
+    laboratory.start()
+    laboratory.wait(PATIENCE_S)
+    assert laboratory.doubt_ceilings(share=1.5) is None, "not so soon after the start"
+    assert laboratory.ceilings_beaten_by == pytest.approx(0.5)
+    monkeypatch.setattr("inference.roof_watch.FIRST_PAUSE_S", 0.0)
+    laboratory = open_laboratory("random:tiny")
+    laboratory.start()
+    laboratory.wait(PATIENCE_S)
+    assert laboratory.doubt_ceilings(share=1.0) is None, "no reason"
+    measuring = laboratory.doubt_ceilings(share=1.5)
+    assert measuring is not None
+    assert laboratory.doubt_ceilings(share=1.5) is None, "one at a time"
+    new, old = measuring.result(300), known_roofs[1]
+    assert new.bandwidth >= old.bandwidth / 1.05
+    assert new.overhead_s <= old.overhead_s * 1.05
+    assert laboratory.engine is not None
+    assert laboratory.ceilings == new == remembered(laboratory.engine)
+    assert laboratory.ceilings_beaten_by == 0

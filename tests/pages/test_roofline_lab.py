@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.placed import place, roofs_job
 from inference.probes import modules_job
+from inference.roofline import Spread
 from inference.sweep_io import to_csv
 from inference.sweep_jobs import batch_job, prompt_job
 from pages.charts.lab_roofline import lab_roofline
@@ -82,6 +83,7 @@ def test_the_exported_file_says_what_the_chart_shows(lab_page: AppTest) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.measures
 def test_the_other_dtypes_roofs_are_drawn_once_they_are_measured(lab_page: AppTest) -> None:
     finish(prompt_job()), finish(batch_job()), finish(roofs_job("bfloat16"))
     lab_page.run()
@@ -108,6 +110,23 @@ def test_absurd_roofs_are_said_and_not_drawn(lab_page: AppTest, bandwidth: float
         view(lab_page, name)
         assert not lab_page.exception
     assert "ridge" not in traces(view(lab_page, "Operators"), "operators-chart")
+
+
+def test_what_the_roofs_left_out_and_their_spread_are_said_beside_them(lab_page: AppTest) -> None:
+    lab = laboratory()
+    assert lab.ceilings is not None
+    finish(prompt_job())
+    lab.ceilings = replace(
+        lab.ceilings,
+        spreads=(Spread("read bandwidth", 6e9, 9e9, 12e9),),
+        left_out=("float32 has no fast arithmetic here: 0.600 GFLOP/s.",),
+    )
+    lab_page.run()
+    (told,) = [caption.value for caption in lab_page.caption if caption.value.startswith("float32: ")]
+    assert "quartiles: read bandwidth 6.00 GB/s to 12.0 GB/s" in told
+    assert "lie 66.7 % apart, so other programs ran meanwhile" in told
+    assert told.endswith("float32 has no fast arithmetic here: 0.600 GFLOP/s.")
+    assert "measured roofs, float32" in traces(lab_page, "roofline-chart"), "they are roofs all the same"
 
 
 def test_roofs_that_were_never_measured_are_said(lab_page: AppTest) -> None:

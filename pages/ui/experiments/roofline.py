@@ -20,6 +20,7 @@ from pages.ui.experiment import known, run_job
 from pages.ui.experiments.roofline_text import caption, reason, table, verdict
 from pages.ui.live_chart import live_chart
 from pages.ui.prediction import Outcome
+from pages.ui.roofs_text import about_roofs
 
 NO_SHEET = "none"
 
@@ -49,8 +50,11 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
     with row(key):
         sheet = _sheet(controls, settings)
         explained = _explained(controls, settings, placed)
-    own = state.laboratory().ceilings
+    lab = state.laboratory()
+    own = lab.ceilings
     trouble = _trouble(own, placed)
+    if own is not None and not trouble:
+        lab.doubt_ceilings(max((one.share(own) for one in placed), default=0.0))
     with st.container(key=f"{key}-reason"):
         found = next((one for one in placed if words(one.point.setting) == explained), None)
         spec = next((sweep.spec for sweep in (prompts, batches) if sweep), None)
@@ -59,6 +63,8 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
     roofs = [roof for roof in (own, other) if roof and not doubt(roof)] if not trouble else []
     with drawing:
         _draw(placed, roofs, sheet, trouble, key)
+        for roof in roofs:
+            st.caption(f"{roof.dtype}: {about_roofs(roof, lab.ceilings_beaten_by if roof is own else 0.0)}")
 
 
 _NOTHING = (

@@ -1,0 +1,31 @@
+"""What is known about this machine's roofs beside their values: the spread, what beat them, what was left out."""
+
+from inference.roof_watch import widest
+from inference.roofline import OVERHEAD, READ, Ceilings, Spread
+from pages.charts.units import percent, scaled, seconds
+
+
+def about_roofs(ceilings: Ceilings, beaten_by: float = 0.0) -> str:
+    """Sentences; empty only for roofs whose repeats were not kept and of which nothing was left out."""
+    told = []
+    if ceilings.spreads:
+        quartiles = "; ".join(
+            f"{one.roof} {_value(one, one.lower)} to {_value(one, one.upper)}" for one in ceilings.spreads
+        )
+        told.append(f"The roof is the best repeat; quartiles: {quartiles}.")
+    if wide := widest(ceilings):
+        told.append(
+            f"Those of the {wide.roof} lie {percent(wide.width)} apart, so other programs ran meanwhile: "
+            "the roofs are measured again in the background."
+        )
+    if beaten_by:
+        told.append(
+            f"A pass was {percent(beaten_by)} faster than they allow: they are measured again in the background."
+        )
+    return " ".join([*told, *ceilings.left_out])
+
+
+def _value(spread: Spread, value: float) -> str:
+    if spread.roof == OVERHEAD:
+        return seconds(value)
+    return scaled(value, "B/s" if spread.roof == READ else "FLOP/s")
