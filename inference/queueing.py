@@ -9,6 +9,11 @@ import numpy.typing as npt
 from inference.metrics import percentile
 
 Array = npt.NDArray[np.float64]
+LEFT_OUT = (
+    "The simulated server gives whole answers, one at a time. One that batches lets a request in at the next step, "
+    "and a queue forms only while places in the batch or room for KV caches run out."
+)
+"""What stands beside every number from `simulate`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.queueing import simulate
+from inference.queueing import LEFT_OUT, simulate
 from inference.sweep_jobs import context_job, prompt_job
 from inference.waterfall import ttft_stages
 from lessons import load_trace
@@ -98,6 +98,19 @@ def test_load_moves_the_queue_and_nothing_else_in_the_waterfall(latency: AppTest
     assert after[1] > before[1]
     assert after[:1] + after[2:] == before[:1] + before[2:]
     assert "Simulated queue" in texts(latency)
+
+
+def test_a_simulated_queue_says_that_its_server_does_not_batch_and_what_makes_a_real_one(latency: AppTest) -> None:
+    choose(latency, "latency-lab-view", "Waterfall")
+    assert LEFT_OUT not in component(latency, "waterfall-stages")["caption"]
+    latency.slider[0].set_value(80.0).run()
+    assert LEFT_OUT in component(latency, "waterfall-stages")["caption"]
+    choose(latency, "latency-lab-view", "Load")
+    assert LEFT_OUT in component(latency, "load-curve")["caption"]
+    choose(latency, "latency-lab-view", "Goodput")
+    assert "without batches" in component(latency, "goodput-chart")["caption"]
+    for word in ("one at a time", "places in the batch", "room for KV caches"):
+        assert word in LEFT_OUT
 
 
 def test_the_load_curve_is_the_simulation_of_the_recordings_service_time(latency: AppTest) -> None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from inference.queueing import expected_wait_s, simulate
+from inference.queueing import LEFT_OUT, expected_wait_s, simulate
 from pages.charts.queueing import AtLoad, load_curve
 from pages.charts.units import percent, seconds
 from pages.ui import state
@@ -49,7 +49,7 @@ def load(settings: LoadSettings = _DEFAULT, *, key: str = "load", is_fixed: bool
             key=f"{key}-curve",
             title="TTFT against load",
             caption=f"service: {'your run' if has_own else 'a recorded run'}, measured; queue: simulated, Poisson "
-            "arrivals at one server; dashed: mean by formula, estimated",
+            f"arrivals at one server; dashed: mean by formula, estimated. {LEFT_OUT}",
             alt="Percentiles of TTFT against the server's load: flat at first, steep near 100 %.",
             table=lambda: _table(rows),
         )

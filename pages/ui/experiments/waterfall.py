@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.queueing import simulate
+from inference.queueing import LEFT_OUT, simulate
 from inference.trace import Trace
 from inference.waterfall import Stage, ttft_stages
 from pages.charts.latency_lab import waterfall as waterfall_chart
@@ -27,7 +27,7 @@ _DEFAULT = WaterfallSettings()
 
 
 def waterfall(settings: WaterfallSettings = _DEFAULT, *, key: str = "waterfall", is_fixed: bool = False) -> None:
-    """The stages of one TTFT. Above load 0 the queue is the median wait among requests like this one."""
+    """The stages of one TTFT. Above load 0 the queue is the median wait among requests like this one, simulated."""
     run = state.live_run()
     trace = run.trace if run and run.trace.steps else state.recorded("lighthouse")
     drawing = st.container(border=True, key=f"card-{key}-chart")
@@ -38,13 +38,14 @@ def waterfall(settings: WaterfallSettings = _DEFAULT, *, key: str = "waterfall",
     queue_s = _wait_s(trace, load) if load else None
     stages = ttft_stages(trace.steps[0], simulated_queue_s=queue_s)
     whose = "your run" if run and run.trace.steps else f"a recording of {trace.metadata.date[:10]}"
+    caption = f"{whose}, {len(trace.prompt_tokens):,} prompt tokens; solid: measured; hatched: simulated"
     with drawing:
         live_chart(
             lambda: waterfall_chart(stages),
             version=stages,
             key=f"{key}-stages",
             title="Time to first token, stage by stage",
-            caption=f"{whose}, {len(trace.prompt_tokens):,} prompt tokens; solid: measured; hatched: simulated",
+            caption=f"{caption}. {LEFT_OUT}" if load else caption,
             alt="The stages of TTFT as bars, each starting where the one before ended.",
             table=lambda: _table(stages),
         )
