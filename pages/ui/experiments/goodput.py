@@ -47,8 +47,8 @@ def goodput_limits(settings: GoodputSettings = _DEFAULT, *, key: str = "goodput"
             version=(load, first, pace, whole),
             key=f"{key}-chart",
             title=f"{NUM_REQUESTS} requests under three limits",
-            caption="Simulated: a server without batches, which gives each request one pass in turn; the passes are "
-            "a recorded run's, measured. Dots keep all limits; crosses do not.",
+            caption="Simulated: a server without batches, which gives each request one pass in turn; the passes "
+            "were measured in a recorded run. Dots keep all limits; crosses do not.",
             alt="Each request's TTFT against its TPOT, with the two limits as lines.",
             table=lambda: _table(requests, good),
         )
