@@ -98,50 +98,86 @@ class Experiments:
         self._engine, self._worker, self._limits, self._kept = engine, worker, limits, kept
         self._lock = threading.Lock()
         self._found: dict[str, Experiment[Any]] = {}
+        self._being_checked: dict[object, tuple[str, str]] = {}
+        """Wishes on their way, as (key, learner); one that is taken back meanwhile is no longer among them."""
 
     def get(self, job: Job[T], learner: str) -> Experiment[T] | None:
         """The measurement as it stands: running, ended, or read from disk."""
         key = _key(job, learner)
         with self._lock:
-            if key not in self._found and job.is_kept and (stored := self._kept.read(job.name, job.kind)):
-                result, measured_on = stored
-                self._found[key] = Experiment(job, "done", result=result, measured_on=measured_on)
-            return self._found.get(key)
+            if key in self._found or not job.is_kept:
+                return self._found.get(key)
+        stored = self._kept.read(job.name, job.kind)  # nobody waits for a disk
+        if stored is None:
+            return None
+        result, measured_on = stored
+        with self._lock:
+            return self._found.setdefault(key, Experiment(job, "done", result=result, measured_on=measured_on))
 
     def start(self, job: Job[T], learner: str) -> Experiment[T]:
         """Measure, or join the one under way. ValueError refuses it; BusyError asks to come back."""
-        key = _key(job, learner)
+        key, wish = _key(job, learner), object()
         with self._lock:
-            old = self._found.get(key)
-            if old and old.is_running:
-                old.askers.add(learner)
-                return old
-            job.check(self._engine, self._limits)
-            if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
-                raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
-            self._forget_oldest()
-            new = Experiment(job, askers={learner})
-            if old:
-                new.report = Report(0.0, old.result)  # the old result stays on the screen until there is a new one
-            self._found.pop(key, None)
-            self._found[key] = new
-            new.future = self._worker.submit_background(self._watched(new))
-            return new
+            if joined := self._joined(key, learner):
+                return joined
+            self._refuse_if_full()
+            self._being_checked[wish] = (key, learner)
+        try:
+            job.check(self._engine, self._limits)  # with no lock: it tokenises, and tries out what a learner wrote
+        except BaseException:
+            with self._lock:
+                self._being_checked.pop(wish, None)
+            raise
+        with self._lock:
+            if self._being_checked.pop(wish, None) is None:
+                raise BusyError("this was cancelled while it was being checked; ask again")
+            if joined := self._joined(key, learner):
+                return joined
+            self._refuse_if_full()
+            return self._started(job, key, learner)
+
+    def _joined(self, key: str, learner: str) -> Experiment[Any] | None:
+        one = self._found.get(key)
+        if one is None or not one.is_running:
+            return None
+        one.askers.add(learner)
+        return one
+
+    def _refuse_if_full(self) -> None:
+        if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
+            raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
+
+    def _started(self, job: Job[T], key: str, learner: str) -> Experiment[T]:
+        self._forget_oldest()
+        new = Experiment(job, askers={learner})
+        if old := self._found.pop(key, None):
+            new.report = Report(0.0, old.result)  # the old result stays on the screen until there is a new one
+        self._found[key] = new
+        new.future = self._worker.submit_background(self._watched(new))
+        return new
 
     def cancel(self, job: Job[Any], learner: str) -> bool:
         """Take back one learner's wish; True if the measurement stops, because nobody else waits for it."""
+        key = _key(job, learner)
         with self._lock:
-            one = self._found.get(_key(job, learner))
+            self._take_wishes_back(lambda wish: wish == (key, learner))
+            one = self._found.get(key)
             return one is not None and _take_back(one, learner)
 
     def forget(self, learner: str) -> None:
         """Take back all wishes of this learner, and drop what was made of their own text."""
         with self._lock:
+            self._take_wishes_back(lambda wish: wish[1] == learner)
             for key, one in list(self._found.items()):
                 if learner in one.askers:
                     _take_back(one, learner)
                 if not one.job.is_kept and key == _key(one.job, learner):
                     del self._found[key]
+
+    def _take_wishes_back(self, is_meant: Callable[[tuple[str, str]], bool]) -> None:
+        for place, wish in list(self._being_checked.items()):
+            if is_meant(wish):
+                del self._being_checked[place]
 
     def _watched(self, one: Experiment[T]) -> Generator[None, None, T]:
         work = one.job.run(self._engine)

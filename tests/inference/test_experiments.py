@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -235,3 +237,89 @@ def test_measuring_again_shows_the_old_result_until_there_is_a_new_one(experimen
     assert again.report.partial == Count((0,))
     second.let(1, 2)
     _wait(experiments, job)
+
+
+class Check:
+    """A rule that takes as long to check as the test wants."""
+
+    def __init__(self) -> None:
+        self.begun, self.gate = threading.Event(), threading.Event()
+
+    def __call__(self, engine: Engine, limits: Limits) -> None:
+        self.begun.set()
+        assert self.gate.wait(PATIENCE_S)
+
+
+def test_nobody_waits_while_anothers_job_is_checked(experiments: Experiments, tiny: Engine) -> None:
+    check, slow, quick = Check(), Steps(), Steps()
+    Kept(tiny).write("kept", Count, Count((1,)))
+    with ThreadPoolExecutor() as threads:
+        ada = threads.submit(experiments.start, Job("slow", Count, slow.run, check), "ada")
+        assert check.begun.wait(PATIENCE_S)
+        bobs = Job("count", Count, quick.run)
+        assert threads.submit(experiments.get, bobs, "bob").result(PATIENCE_S) is None
+        assert threads.submit(experiments.get, Job("kept", Count, quick.run), "bob").result(PATIENCE_S) is not None
+        quick.let(0, 1, 2)
+        threads.submit(experiments.start, bobs, "bob").result(PATIENCE_S)
+        _wait(experiments, bobs, "bob")
+        assert not threads.submit(experiments.cancel, bobs, "bob").result(PATIENCE_S)
+        threads.submit(experiments.forget, "bob").result(PATIENCE_S)
+        assert not ada.done(), "all of the above happened while ada's was being checked"
+        check.gate.set()
+        slow.let(0, 1, 2)
+        assert ada.result(PATIENCE_S).future is not None
+
+
+def test_two_who_ask_while_it_is_checked_still_share_one_run(experiments: Experiments) -> None:
+    checks, steps = [Check(), Check()], Steps()
+    with ThreadPoolExecutor() as threads:
+        jobs = [Job("count", Count, steps.run, check) for check in checks]
+        asked = [threads.submit(experiments.start, job, who) for job, who in zip(jobs, "ab", strict=True)]
+        for check in checks:
+            assert check.begun.wait(PATIENCE_S)
+        for check in checks:
+            check.gate.set()
+        first, second = (one.result(PATIENCE_S) for one in asked)
+    assert first is second
+    assert first.askers == {"a", "b"}
+    steps.let(0, 1, 2)
+    _wait(experiments, jobs[0])
+    assert steps.num_runs == 1
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_wish_taken_back_while_it_is_checked_runs_nothing(experiments: Experiments, is_forgotten: bool) -> None:
+    check, steps = Check(), Steps()
+    job = Job("count", Count, steps.run, check)
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(experiments.start, job, "ada")
+        assert check.begun.wait(PATIENCE_S)
+        if is_forgotten:
+            experiments.forget("ada")
+        else:
+            experiments.cancel(job, "ada")
+        check.gate.set()
+        with pytest.raises(BusyError, match="while it was being checked"):
+            asked.result(PATIENCE_S)
+    assert experiments.get(job, "ada") is None
+    assert steps.num_runs == 0
+
+
+def test_nobody_waits_while_a_kept_result_is_read(experiments: Experiments, tiny: Engine, tmp_path: Path) -> None:
+    Kept(tiny).write("kept", Count, Count((1,)))
+    (path,) = tmp_path.rglob("*.json")
+    content = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)  # whoever opens it waits until somebody writes: a disk as slow as the test wants
+    quick = Steps()
+    with ThreadPoolExecutor() as threads:
+        ada = threads.submit(experiments.get, Job("kept", Count, quick.run), "ada")
+        writing = os.open(path, os.O_WRONLY)  # returns once ada's reading has begun
+        quick.let(0, 1, 2)
+        threads.submit(experiments.start, Job("count", Count, quick.run), "bob").result(PATIENCE_S)
+        assert not ada.done()
+        os.write(writing, content)
+        os.close(writing)
+        found = ada.result(PATIENCE_S)
+    assert found is not None
+    assert found.result == Count((1,))
