@@ -11,6 +11,7 @@ from inference.trace import Phase
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.limits import Limits
+    from inference.structured_grammar import Matcher
 
 Kind = Literal["JSON schema", "regular expression", "choices"]
 Ending = Literal["constraint met", "end token", "maximum", "context full"]
@@ -97,7 +98,7 @@ class StructuredRun:
     is_complete: bool
     """The constraint is met by the text as it stands; False while it grows and if it was cut off."""
     is_valid: bool | None
-    """What another program than the one that made the mask says of the text; None if it took too long."""
+    """What another program than the one that made the mask says of the text; None if that was not found out."""
     ending: Ending | None
     """None while it runs."""
     compile_s: float
@@ -110,22 +111,25 @@ def structured_job(name: str, asked: Callable[[], Request]) -> Job[StructuredRun
 
     The prompt goes into the model's chat template where it has one.
     """
-    request: list[Request] = []
+    asked_for: list[tuple[Request, Matcher | None]] = []
 
     def refuse(engine: "Engine", limits: "Limits") -> None:
+        from inference.structured_compile import try_out  # noqa: PLC0415
         from inference.structured_grammar import Matcher  # noqa: PLC0415  # torch loads in the background
         from inference.structured_input import check  # noqa: PLC0415
         from inference.structured_run import begin  # noqa: PLC0415
 
-        request[:] = [asked()]
-        check(request[0].constraint)
-        limits.check(request[0].recipe)
-        limits.check_tokens(begin(engine, request[0].recipe))
-        Matcher(engine, request[0].constraint)
+        request = asked()
+        check(request.constraint)
+        limits.check(request.recipe)
+        limits.check_tokens(begin(engine, request.recipe))
+        try_out(request.constraint)
+        matcher = Matcher(engine, request.constraint)  # here, and not in the worker: no step waits for it
+        asked_for[:] = [(request, matcher if request.is_masked else None)]
 
     def run(engine: "Engine") -> Work[StructuredRun]:
         from inference.structured_run import generate  # noqa: PLC0415
 
-        return generate(engine, request[0])
+        return generate(engine, *asked_for[0])
 
     return Job(name, StructuredRun, run, refuse, is_kept=False)

@@ -1,24 +1,34 @@
 """Judges an output by other programs than the one that made the mask: jsonschema, and the module regex.
 
-A learner's own pattern or references may lead either into work without end, so both get a deadline.
+A learner's own pattern, references or values may lead either into work without end, so both get a deadline; what
+looks at no clock, as the comparison of every item of a list with every other, is ended from outside.
 """
 
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import regex
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from inference import killable
 from inference.structured import Constraint, choices
+from inference.structured_drafts import draft_of
 
 DEADLINE_S = 1.0
+_KILLED_S = 2.0
 # regex.V1 below: sets in sets and && in them, as in the mask's own expressions
 _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
+
+
+def judge(constraint: Constraint, text: str) -> Future[bool | None]:
+    """`is_valid`, found out in another process; a KilledError where even that did not end."""
+    return killable.submit(is_valid, constraint, text, deadline_s=_KILLED_S)
 
 
 def is_valid(constraint: Constraint, text: str) -> bool | None:
@@ -42,10 +52,11 @@ def _fits(source: str, text: str, deadline: float) -> bool:
     except ValueError:
         return False
     schema = json.loads(source)
+    draft = draft_of(schema).validator
     schema.pop("$schema", None)  # jsonschema would go on with that draft's own keywords, which know no deadline
-    keywords: dict[str, Any] = dict(Draft202012Validator.VALIDATORS) | {"pattern": _pattern(deadline)}
+    keywords: dict[str, Any] = dict(draft.VALIDATORS) | {"pattern": _pattern(deadline)}
     timed = {name: _timed(keyword, deadline) for name, keyword in keywords.items()}
-    checker = extend(Draft202012Validator, timed)  # type: ignore[no-untyped-call]
+    checker = extend(draft, timed)  # type: ignore[no-untyped-call]
     return bool(checker(schema, registry=Registry()).is_valid(value))
 
 

@@ -5,21 +5,27 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from inference.structured import Constraint, choices
+from inference.structured_combinations import MAX_COMBINATIONS, Counter
+from inference.structured_drafts import NEWEST, NOT_OFFERED, Draft, draft_of
 
 MAX_BYTES = 65_536
 MAX_REGEX_CHARS = 2_000
 MAX_CHOICES = 1_000
 MAX_DEPTH = 64
-_ANNOTATIONS = {"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "description", "default"}
-_ANNOTATIONS |= {"examples", "deprecated", "readOnly", "writeOnly"}
-_NOT_OFFERED = {"patternProperties"}  # it hands a learner's expression to a checker without a time limit
-KEYWORDS = (set(Draft202012Validator.VALIDATORS) | _ANNOTATIONS) - _NOT_OFFERED
-_MAPS_OF_SCHEMAS = {"properties", "$defs", "definitions", "dependentSchemas"}
+_MAPS_OF_SCHEMAS = {"properties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 _LISTS_OF_SCHEMAS = {"anyOf", "allOf", "oneOf", "prefixItems"}
-_SCHEMAS = {"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"}
+_SCHEMAS = {
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "not",
+    "contains",
+    "propertyNames",
+    "if",
+    "then",
+    "else",
+}
 _SCHEMAS |= {"unevaluatedItems", "unevaluatedProperties"}
 
 
@@ -70,32 +76,57 @@ def _check_schema(schema: object) -> None:
     """Refuse unknown keywords, which a validator would pass over in silence, and references to elsewhere."""
     if not isinstance(schema, dict):
         raise ValueError(f"a JSON schema here is an object, got {json.dumps(schema)[:40]}; write {{...}}")
+    draft, counter = draft_of(schema), Counter(schema)
     waiting: list[tuple[str, Any, int]] = [("", schema, 0)]
     while waiting:
         path, node, depth = waiting.pop()
         if depth > MAX_DEPTH:
             raise ValueError(_too_deep())
         if isinstance(node, dict):
+            _check_references(node, path, draft)
+            if counter.count(node) > MAX_COMBINATIONS:
+                raise ValueError(
+                    f"allOf, anyOf and oneOf{_at(path)} make more than {MAX_COMBINATIONS:,} combinations, and each "
+                    "is tried; give allOf fewer parts with alternatives, or write those you mean as one anyOf"
+                )
             for name, value in node.items():
-                _check_keyword(name, value, path)
+                _check_keyword(name, value, path, draft)
                 waiting += [(f"{path}/{name}{tail}", part, depth + 1) for tail, part in _subschemas(name, value)]
 
 
-def _check_keyword(name: str, value: object, path: str) -> None:
-    where = f" at {path[:100]}" if path else ""
-    if name in _NOT_OFFERED:
+def _check_keyword(name: str, value: object, path: str, draft: Draft) -> None:
+    where = _at(path)
+    if name in NOT_OFFERED:
         raise ValueError(f"{name}{where} is not offered here; name the properties under properties")
-    if name not in KEYWORDS:
-        near = difflib.get_close_matches(name, KEYWORDS, n=1)
+    if name not in draft.keywords:
+        near = difflib.get_close_matches(name, draft.keywords, n=1)
         remedy = f"did you mean {near[0]}?" if near else "remove it or correct its spelling"
-        raise ValueError(f"the JSON schema has the unknown keyword {name[:40]!r}{where}; {remedy}")
-    if name == "$ref" and not str(value).startswith("#"):
-        raise ValueError(
-            f"$ref {str(value)[:80]!r}{where} points out of the schema, and nothing is fetched from elsewhere; "
-            "copy that part under $defs and refer to it as #/$defs/its name"
-        )
+        if name in NEWEST.keywords:
+            remedy = f"remove it, or name {NEWEST.name} as $schema"
+        of = "" if draft is NEWEST else f" of {draft.name}"
+        raise ValueError(f"the JSON schema{of} has the unknown keyword {name[:40]!r}{where}; {remedy}")
     if name == "$schema" and path:
         raise ValueError(f"$schema{where} may only stand at the top of the schema; remove it there")
+
+
+def _check_references(node: dict[str, Any], path: str, draft: Draft) -> None:
+    if "$ref" not in node:
+        return
+    if not str(node["$ref"]).startswith("#"):
+        raise ValueError(
+            f"$ref {str(node['$ref'])[:80]!r}{_at(path)} points out of the schema, and nothing is fetched from "
+            "elsewhere; copy that part under $defs and refer to it as #/$defs/its name"
+        )
+    beside = sorted(node.keys() & set(draft.validator.VALIDATORS) - {"$ref"})
+    if draft.has_lone_references and beside:
+        raise ValueError(
+            f"{beside[0]}{_at(path)} stands beside a $ref, where {draft.name} passes it over; put the two into an "
+            f"allOf, or name {NEWEST.name} as $schema"
+        )
+
+
+def _at(path: str) -> str:
+    return f" at {path[:100]}" if path else ""
 
 
 def _subschemas(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,9 @@
 """Generates under a constraint, one forward pass after the other, and writes down what the mask did."""
 
 import time
+from collections.abc import Generator
+from concurrent.futures import wait
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -10,13 +13,14 @@ from inference.experiments import Report, Work
 from inference.generation import Generation
 from inference.recipe import Recipe
 from inference.sampling import draw, stages, step_rng
-from inference.structured import Ending, Option, Request, StructuredRun, StructuredStep
-from inference.structured_check import is_valid
+from inference.structured import Constraint, Ending, Option, Request, StructuredRun, StructuredStep
+from inference.structured_check import judge
 from inference.structured_grammar import Matcher
 from inference.tokens import TokenBytes
 from inference.trace import Step
 
 NUM_OPTIONS = 8
+_LOOK_S = 0.02
 
 
 def begin(engine: Engine, recipe: Recipe) -> Generation:
@@ -25,17 +29,14 @@ def begin(engine: Engine, recipe: Recipe) -> Generation:
     )
 
 
-def generate(engine: Engine, request: Request) -> Work[StructuredRun]:
-    """Run to the end.
+def generate(engine: Engine, request: Request, matcher: Matcher | None) -> Work[StructuredRun]:
+    """Run to the end, under the matcher of the request's constraint if it is to be masked.
 
     Every pass is the plain generation's own. Its token is then exchanged for the one that the same settings choose
     under the mask: the mask comes first, then the processor chain.
     """
     constraint, recipe = request.constraint, request.recipe
     generation = begin(engine, recipe)
-    start = time.perf_counter()
-    matcher = Matcher(engine, constraint) if request.is_masked else None
-    compile_s = time.perf_counter() - start
     steps: list[StructuredStep] = []
     while True:
         step = generation.decode() if steps else generation.prefill()
@@ -46,14 +47,23 @@ def generate(engine: Engine, request: Request) -> Work[StructuredRun]:
             text=text,
             steps=tuple(steps),
             is_complete=ending is not None and _is_complete(ending, matcher),
-            is_valid=is_valid(constraint, text) if ending else None,
+            is_valid=None,
             ending=ending,
-            compile_s=compile_s,
+            compile_s=matcher.compile_s if matcher else 0.0,
             request=request,
         )
         if ending:
-            return run
+            return replace(run, is_valid=(yield from _judged(constraint, text)))
         yield Report(len(steps) / recipe.max_new_tokens, run, f"token {len(steps)}")
+
+
+def _judged(constraint: Constraint, text: str) -> Generator[Report[StructuredRun], None, bool | None]:
+    """The verdict on the whole text, given elsewhere; steps that wait are not held up by it."""
+    verdict = judge(constraint, text)
+    while not verdict.done():
+        yield Report(1.0, doing="judging the text")
+        wait([verdict], _LOOK_S)
+    return None if verdict.exception() else verdict.result()
 
 
 def _masked(generation: Generation, step: Step, matcher: Matcher | None) -> StructuredStep:

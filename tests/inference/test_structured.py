@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from inference import tokens
 from inference.engine import Engine
+from inference.experiments import Work
 from inference.generation import Generation
 from inference.params import SamplingParams
 from inference.recipe import Recipe
@@ -66,11 +67,15 @@ def run(
     maximum: int = 128,
 ) -> StructuredRun:
     recipe = Recipe(prompt, params or SamplingParams(), maximum)
-    return drained(generate(engine, Request(Constraint(kind, source), recipe)))[0]
+    return drained(masked(engine, Request(Constraint(kind, source), recipe)))[0]
+
+
+def masked(engine: Engine, request: Request) -> Work[StructuredRun]:
+    return generate(engine, request, Matcher(engine, request.constraint))
 
 
 def free_run(engine: Engine, recipe: Recipe, judge: Constraint | None = None) -> StructuredRun:
-    return drained(generate(engine, Request(judge or Constraint("choices", "x"), recipe, is_masked=False)))[0]
+    return drained(generate(engine, Request(judge or Constraint("choices", "x"), recipe, is_masked=False), None))[0]
 
 
 def ids(run: StructuredRun) -> list[int]:
@@ -241,7 +246,7 @@ def test_the_end_token_is_taken_only_where_the_text_may_end(tiny: Engine) -> Non
 
 def test_the_run_is_reported_after_every_pass_and_never_changed(tiny: Engine) -> None:
     recipe = Recipe("x", SamplingParams(), 32)
-    found, reports = drained(generate(tiny, Request(Constraint("regular expression", "[a-z]{6}"), recipe)))
+    found, reports = drained(masked(tiny, Request(Constraint("regular expression", "[a-z]{6}"), recipe)))
     partials = [report.partial for report in reports if report.partial]
     assert [len(partial.steps) for partial in partials] == [1, 2, 3, 4, 5]
     assert all(partial.ending is None and not partial.is_complete for partial in partials)
@@ -253,7 +258,7 @@ def test_the_run_is_reported_after_every_pass_and_never_changed(tiny: Engine) ->
 def test_each_example_is_met_by_the_default_model(real: Engine, name: str) -> None:
     example = EXAMPLES[name]
     recipe = Recipe(example.prompt, SamplingParams(), 96)
-    found, _ = drained(generate(real, Request(example.constraint, recipe)))
+    found, _ = drained(masked(real, Request(example.constraint, recipe)))
     assert found.is_complete
     assert found.is_valid
     assert any(step.is_overridden for step in found.steps)
@@ -265,9 +270,9 @@ def test_each_example_is_met_by_the_default_model(real: Engine, name: str) -> No
 def test_the_wrong_answer_is_valid_and_the_model_free_of_the_mask_knows_better(real: Engine) -> None:
     example = EXAMPLES["wrong"]
     recipe = Recipe(example.prompt, SamplingParams(), 40)
-    masked, _ = drained(generate(real, Request(example.constraint, recipe)))
+    kept_to, _ = drained(masked(real, Request(example.constraint, recipe)))
     free = free_run(real, recipe, example.constraint)
-    assert masked.is_valid
-    assert "Paris" not in masked.text
+    assert kept_to.is_valid
+    assert "Paris" not in kept_to.text
     assert "Paris" in free.text
     assert not free.is_valid

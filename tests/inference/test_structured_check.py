@@ -41,6 +41,28 @@ def test_the_whole_text_is_judged(kind: Kind, source: str, text: str, verdict: b
     assert is_valid(Constraint(kind, source), text) is verdict
 
 
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.parametrize(
+    ("draft", "schema", "text", "verdict"),
+    [
+        (DRAFT_4, {"type": "integer", "minimum": 3, "exclusiveMinimum": True}, "3", False),
+        (DRAFT_4, {"type": "integer", "minimum": 3, "exclusiveMinimum": True}, "4", True),
+        (DRAFT_4, {"items": [{"enum": [1]}], "additionalItems": False}, "[1]", True),
+        (DRAFT_4, {"items": [{"enum": [1]}], "additionalItems": False}, "[1, 2]", False),
+        (DRAFT_4.replace("04", "06"), {"exclusiveMinimum": 3, "const": 3}, "3", False),
+        (DRAFT_4.replace("04", "07"), {"items": [{"const": 1}]}, "[2]", False),
+        ("https://json-schema.org/draft/2019-09/schema", {"items": [{"const": 1}]}, "[2]", False),
+        ("https://json-schema.org/draft/2020-12/schema", {"prefixItems": [{"const": 1}]}, "[2]", False),
+    ],
+)
+def test_a_schema_is_judged_by_the_draft_it_names(
+    draft: str, schema: dict[str, object], text: str, verdict: bool
+) -> None:
+    assert is_valid(Constraint("JSON schema", json.dumps({"$schema": draft} | schema)), text) is verdict
+
+
 def _doubling(depth: int) -> str:
     """Each definition asks the next one twice: 2 to the depth ways to fail."""
     steps = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(depth)}
