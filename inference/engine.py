@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +85,19 @@ class Engine:
     def is_chat_model(self) -> bool:
         return self.tokenizer.chat_template is not None
 
+    def check_tokens(self, token_ids: Iterable[int]) -> None:
+        """Refuse ids without a row in the embedding: a pass with one fails, and on CUDA takes the process along."""
+        for token_id in token_ids:
+            if not 0 <= token_id < self.spec.vocab_size:
+                raise ValueError(
+                    f"token {self._name_of(token_id)} is not among the {self.spec.vocab_size:,} of {self.name}; "
+                    "leave it out, or resize the model's embedding"
+                )
+
+    def _name_of(self, token_id: int) -> str:
+        known = 0 <= token_id < len(self.tokenizer)
+        return f"{token_id} ({self.tokenizer.convert_ids_to_tokens(token_id)!r:.60})" if known else str(token_id)
+
     def new_cache(self) -> DynamicCache:
         return DynamicCache(config=self.model.config)
 
@@ -155,6 +168,8 @@ class Engine:
         **padding: Tensor,
     ) -> tuple[Tensor, float, float | None]:
         """Logits [rows, positions, vocab], then the host's and the device's seconds: the one call of the model."""
+        for row in rows:
+            self.check_tokens(row)
         ids = torch.tensor([list(row) for row in rows], device=self.device)
         events = _DeviceClock() if self.device.type == "cuda" else None
         start = time.perf_counter()

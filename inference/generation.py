@@ -11,6 +11,7 @@ from transformers import DynamicCache
 from inference import tokens
 from inference.engine import Engine, Forward, measured_kv_bytes
 from inference.params import SamplingParams
+from inference.recipe import is_blank
 from inference.recording import candidates, entropy, key_norms, metadata
 from inference.sampling import draw, stages, step_rng
 from inference.trace import Phase, Step, StopReason, Token, Trace
@@ -38,9 +39,11 @@ class Generation:
         start = time.perf_counter()
         prompt_ids = tokens.encode(engine.tokenizer, prompt, chat_template=chat_template)
         self._tokenize_s = time.perf_counter() - start
+        num_left_out = tokens.num_left_out(engine.tokenizer, engine.token_bytes, prompt)
+        if not prompt_ids or num_left_out == len(prompt):
+            raise ValueError(_no_tokens(engine, prompt))
+        engine.check_tokens(prompt_ids)
         limit = engine.spec.max_context
-        if not prompt_ids:
-            raise ValueError("the prompt has no tokens; type some text")
         if len(prompt_ids) > limit:
             raise ValueError(
                 f"the prompt has {len(prompt_ids):,} tokens, the model's context holds {limit:,}; shorten it"
@@ -51,7 +54,9 @@ class Generation:
         self._cache: DynamicCache | None = None
         self._prompt_ids = prompt_ids
         self.trace = Trace(
-            metadata=metadata(engine, params, max_new_tokens, chat_template, tuple(stop)),
+            metadata=metadata(
+                engine, params, max_new_tokens, chat_template, tuple(stop), num_left_out=num_left_out
+            ),
             prompt=prompt,
             prompt_tokens=tuple(Token(token_id, engine.token_bytes[token_id]) for token_id in prompt_ids),
         )
@@ -240,8 +245,13 @@ class Generation:
         )
 
 
+def _no_tokens(engine: Engine, prompt: str) -> str:
+    codes = ", ".join(f"U+{ord(char):04X}" for char in dict.fromkeys(prompt))
+    return f"{engine.name} has no token for any character of the prompt ({codes[:60]}); type other text"
+
+
 def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
-    if not prompt.strip():
+    if is_blank(prompt):
         raise ValueError("the prompt is empty; type some text")
     try:
         prompt.encode()

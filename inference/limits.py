@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from inference.cost import kv_bytes
 from inference.generation import Generation
-from inference.recipe import Recipe
+from inference.recipe import Recipe, is_blank
 
 
 def _setting(name: str, default: int) -> int:
@@ -31,7 +31,7 @@ class Limits:
 
     def check(self, recipe: Recipe) -> None:
         """Refuse what is too large before any work."""
-        if not recipe.prompt.strip():
+        if is_blank(recipe.prompt):
             raise ValueError("The prompt is empty. Type some text or choose an example.")
         if len(recipe.prompt) > self.max_prompt_chars:
             raise ValueError(

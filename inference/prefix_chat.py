@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from inference import tokens
+from inference.chat_template import filled
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.prefix_both import BothWays, decode_both
@@ -142,8 +143,7 @@ def _prompt(tokenizer: Any, style: Style, said: Sequence[tuple[str, str]], quest
     for asked, replied in said:
         messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": replied}]
     messages.append({"role": "user", "content": question})
-    text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-    return inside(tokenizer, text)
+    return inside(tokenizer, filled(tokenizer, messages))
 
 
 def _report(found: Chat, place: int, num_turns: int, share: float) -> Report[Chat]:

@@ -11,6 +11,11 @@ LONGEST_LINK = 6_000  # characters; browsers and proxies cut longer ones
 MOST_ITEMS, MOST_STOPS, LONGEST_STOP = 1_000, 8, 200
 
 
+def is_blank(prompt: str) -> bool:
+    """Whether there is nothing in it but spaces and line ends; a control character is something."""
+    return not prompt.strip(" \t\r\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     prompt: str

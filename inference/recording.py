@@ -57,7 +57,13 @@ def key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
 
 
 def metadata(
-    engine: Engine, params: SamplingParams, max_new_tokens: int, chat_template: bool, stop: tuple[str, ...]
+    engine: Engine,
+    params: SamplingParams,
+    max_new_tokens: int,
+    chat_template: bool,
+    stop: tuple[str, ...],
+    *,
+    num_left_out: int,
 ) -> Metadata:
     return Metadata(
         model=engine.name,
@@ -77,4 +83,5 @@ def metadata(
         max_new_tokens=max_new_tokens,
         stop=stop,
         sampling=((0, params),),
+        num_left_out=num_left_out,
     )

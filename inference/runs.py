@@ -69,6 +69,7 @@ class Runs:
                 stop=recipe.stop,
             )
             self._limits.check_tokens(generation)
+            self._engine.check_tokens(recipe.forced.values())
             for _, params in recipe.changes:
                 params.check_vocabulary(self._engine.spec.vocab_size)
             self._make_room(None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens)))
@@ -186,5 +187,5 @@ def _step(run: Run, queue_s: float) -> None:
         generation.decode(queue_s=queue_s)
     run.was_released = False
     token_id = recipe.forced.get(index)
-    if token_id is not None and token_id < generation.engine.spec.vocab_size:
+    if token_id is not None:
         generation.fork(token_id)

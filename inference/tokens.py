@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
+from inference.chat_template import around, filled
+
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_SENTINEL = "two-phases-user-text"  # stands for the prompt while the template around it is tokenised
 
 
 def encode(tokenizer: Any, prompt: str, *, chat_template: bool) -> list[int]:
@@ -17,20 +19,33 @@ def encode(tokenizer: Any, prompt: str, *, chat_template: bool) -> list[int]:
     """
     if not chat_template:
         return list(tokenizer(prompt).input_ids)
-    if tokenizer.chat_template is None:
-        raise ValueError("this model has no chat template; switch the template off")
     if not any(special in prompt for special in _special_tokens(tokenizer)):
-        return list(tokenizer(_in_template(tokenizer, prompt), add_special_tokens=False).input_ids)
-    head, tail = _in_template(tokenizer, _SENTINEL).split(_SENTINEL)
-    ids: list[int] = tokenizer(head, add_special_tokens=False).input_ids
-    ids += tokenizer(prompt, add_special_tokens=False, split_special_tokens=True).input_ids
-    ids += tokenizer(tail, add_special_tokens=False).input_ids
-    return ids
+        text = filled(tokenizer, [{"role": "user", "content": prompt}])
+        return list(tokenizer(text, add_special_tokens=False).input_ids)
+    typed = tokenizer(prompt, add_special_tokens=False, split_special_tokens=True).input_ids
+    first, *others = (tokenizer(part, add_special_tokens=False).input_ids for part in around(tokenizer))
+    return [*first, *chain.from_iterable((*typed, *part) for part in others)]
 
 
-def _in_template(tokenizer: Any, prompt: str) -> str:
-    messages = [{"role": "user", "content": prompt}]
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+def num_left_out(tokenizer: Any, token_bytes: "TokenBytes", prompt: str) -> int:
+    """Characters of the prompt that no token holds: a vocabulary may lack a byte, and then says nothing.
+
+    0 where the tokens hold another text than parts of the prompt, as an unknown-token does.
+    """
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    text = normalizer.normalize_str(prompt).replace("▁", " ") if normalizer else prompt
+    held = b"".join(token_bytes[token_id] for token_id in tokenizer(prompt, add_special_tokens=False).input_ids)
+    if not text.startswith(" "):
+        held = held.removeprefix(b" ")  # some tokenizers begin every text with a space
+    if held == text.encode():
+        return 0
+    place = missing = 0
+    for char in text:
+        start, encoded = place, char.encode()
+        for byte in encoded:
+            place += held[place : place + 1] == bytes([byte])
+        missing += place - start < len(encoded)
+    return missing if place == len(held) else 0
 
 
 def _special_tokens(tokenizer: Any) -> list[str]:

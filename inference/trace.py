@@ -120,6 +120,8 @@ class Metadata:
     stop: tuple[str, ...]
     sampling: tuple[tuple[int, SamplingParams], ...]
     """(index of the first step, settings): more than one entry where the learner changed them on the way."""
+    num_left_out: int = 0
+    """Characters of the prompt that have no token in the model's vocabulary."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -51,5 +51,7 @@ def check_extent(trace: Trace) -> None:
     num_cells = (len(trace.prompt_tokens) + num_steps) * num_layers
     if num_cells > MOST_CELLS:
         raise TraceError(f"the trace has {num_cells:,} positions times layers; at most {MOST_CELLS:,} are shown")
+    if not 0 <= trace.metadata.num_left_out <= _LONGEST["str"]:
+        raise TraceError(f"metadata.num_left_out must be from 0 to {_LONGEST['str']:,}")
     if (num_candidates := max(len(step.candidates) for step in trace.steps)) > MOST_CANDIDATES:
         raise TraceError(f"a step has {num_candidates:,} candidates; at most {MOST_CANDIDATES} are shown")

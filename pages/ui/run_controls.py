@@ -113,6 +113,9 @@ def _status(screen: Screen) -> str:
     decodes = screen.shown
     told = [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
     told.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
+    if num := trace.metadata.num_left_out:
+        have = "character has" if num == 1 else "characters have"
+        told.append(f"{num:,} {have} no token and {'is' if num == 1 else 'are'} left out")
     if screen.is_newest and trace.stop_reason:
         told.append(f"stopped: {_STOPS[trace.stop_reason]}")
     return " · ".join(told)

@@ -340,6 +340,12 @@ def test_a_recipe_from_a_link_makes_the_run_again(runs: Runs) -> None:
     assert again.trace.metadata.sampling == run.trace.metadata.sampling
 
 
+def test_a_link_that_forces_a_token_of_another_vocabulary_is_refused_by_its_id(runs: Runs) -> None:
+    with pytest.raises(ValueError, match="token 320 is not among the 320 of random:tiny"):
+        start(runs, "anna", Recipe("Hello", forced={2: 65, 6: 320}))
+    assert runs.get("anna") is None
+
+
 def test_a_branch_leaves_what_the_recipe_would_have_done_later(runs: Runs) -> None:
     run = start(runs, "anna", Recipe("Hello", PARAMS, 20, forced={2: 65, 6: 66}, changes=((5, SamplingParams()),)))
     press(runs, "anna", 8)

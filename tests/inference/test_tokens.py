@@ -8,6 +8,10 @@ from transformers import PreTrainedTokenizerFast
 
 from inference import tokens
 from inference.engine import Engine
+from inference.generation import Generation
+from inference.limits import Limits
+from inference.recipe import Recipe
+from tests.inference.incomplete import GS, engine, with_tokens_too_many, without
 
 TEXTS = ["Hello, world", "é 🧑‍🚀 漢字", " leading and trailing ", "line\nbreak\ttab", "<not special>"]
 
@@ -96,3 +100,59 @@ def test_without_the_template_a_special_token_is_one_token(tiny: Engine) -> None
 def test_a_template_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="switch the template off"):
         tokens.encode(sentencepiece_tokenizer(), "Hello", chat_template=True)
+
+
+BARCODE = "]d20104012345\x1d10ABC\x1d21XYZ"  # a GS1 code: its fields are separated by byte 0x1D
+
+
+@pytest.mark.parametrize("chat_template", [False, True])
+def test_characters_without_a_token_are_left_out_and_counted(tiny: Engine, chat_template: bool) -> None:
+    run = Generation(engine(tiny, without(GS)), BARCODE, chat_template=chat_template)
+    held = b"".join(token.raw for token in run.trace.prompt_tokens).decode().removesuffix("<|end|>")
+    assert held == "]d2010401234510ABC21XYZ"
+    assert run.trace.metadata.num_left_out == 2
+    assert Generation(tiny, BARCODE).trace.metadata.num_left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "num"),
+    [("aa\x1daa", 1), ("\x1d\x1da", 2), ("a – b", 1), ("漢", 0), ("“a”", 2), ("", 0), ("x" * 9, 0)],
+)
+def test_a_character_of_several_bytes_counts_once(prompt: str, num: int) -> None:
+    tokenizer = without(GS, "â")  # byte 0xE2, the first of dashes and quotation marks
+    assert tokens.num_left_out(tokenizer, tokens.TokenBytes(tokenizer), prompt) == num
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "Hello world", "<s>", "<|end|>"])
+def test_a_vocabulary_with_every_byte_leaves_nothing_out(tiny: Engine, text: str) -> None:
+    pieces = ["<s>", "▁", *[f"<0x{byte:02X}>" for byte in range(256)]]
+    backend = Tokenizer(models.BPE({piece: place for place, piece in enumerate(pieces)}, [], byte_fallback=True))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend.decoder = sentencepiece_tokenizer().backend_tokenizer.decoder
+    for tokenizer in (tiny.tokenizer, PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>")):
+        assert tokens.num_left_out(tokenizer, tokens.TokenBytes(tokenizer), text) == 0
+
+
+@pytest.mark.parametrize("chat_template", [False, True])
+def test_a_prompt_of_such_characters_alone_is_refused_as_what_it_is(tiny: Engine, chat_template: bool) -> None:
+    Limits().check(Recipe("\x1d\x1d"))  # it is not empty
+    with pytest.raises(ValueError, match=r"tiny has no token for any character of the prompt \(U\+001D\)"):
+        Generation(engine(tiny, without(GS)), "\x1d\x1d", chat_template=chat_template)
+    assert [token.raw for token in Generation(tiny, "\x1d").trace.prompt_tokens] == [b"\x1d"]
+
+
+@pytest.mark.parametrize("prompt", ["", " ", "\n\t \r"])
+def test_a_prompt_of_spaces_is_empty(tiny: Engine, prompt: str) -> None:
+    for refuse in (lambda: Generation(tiny, prompt), lambda: Limits().check(Recipe(prompt))):
+        with pytest.raises(ValueError, match="prompt is empty"):
+            refuse()
+
+
+def test_a_token_without_a_row_in_the_embedding_is_refused_by_name_before_the_pass(tiny: Engine) -> None:
+    grown = engine(tiny, with_tokens_too_many())
+    assert Generation(grown, "<extra61>").trace.prompt_tokens[0].id == 319
+    with pytest.raises(ValueError, match=r"token 320 \('<extra62>'\) is not among the 320 of tiny; leave it out"):
+        Generation(grown, "Hello <extra62>")
+    for ids in ([65, 320], [-1], [10**30]):
+        with pytest.raises(ValueError, match=f"token {ids[-1]}.* is not among the 320"):
+            grown.forward(ids, grown.new_cache())

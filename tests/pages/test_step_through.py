@@ -3,8 +3,10 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.tokens import TokenBytes
 from inference.trace import Trace
 from pages.ui.state import laboratory
+from tests.inference.incomplete import GS, without
 from tests.pages.conftest import open_step_through
 
 
@@ -98,6 +100,20 @@ def test_a_prompt_that_cannot_run_is_refused_with_a_sentence_and_costs_nothing(
     assert words in _texts(step_through)
     assert _trace(step_through).prompt == "first"
     assert step_through.text_area("prompt").value == prompt
+
+
+def test_characters_without_a_token_are_said_beside_the_step(
+    step_through: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, tokenizer = laboratory().engine, without(GS)
+    monkeypatch.setattr(engine, "tokenizer", tokenizer)
+    monkeypatch.setattr(engine, "token_bytes", TokenBytes(tokenizer))
+    step_through.text_area("prompt").set_value("]d20104012345\x1d10ABC\x1d21XYZ")
+    _press(step_through, "prefill")
+    assert "2 characters have no token and are left out" in _texts(step_through)
+    step_through.text_area("prompt").set_value("\x1d")
+    _press(step_through, "prefill")
+    assert "has no token for any character of the prompt (U+001D)" in _texts(step_through)
 
 
 def test_a_link_fills_the_form_and_runs_to_its_step(app: AppTest) -> None:
