@@ -36,12 +36,16 @@ class Forward:
 class Engine:
     """Knows nothing of learners or threads: whoever owns the device calls `forward`, one caller at a time."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, name: str, revision: str, has_random_weights: bool) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, name: str, revision: str, has_random_weights: bool, note: str = ""
+    ) -> None:
         self.model = model.eval().requires_grad_(False)
         self.tokenizer = tokenizer
         self.name = name
         self.revision = revision
         self.has_random_weights = has_random_weights
+        self.note = note
+        """What to know of the model before its output is trusted; a sentence, or empty. Untrusted text."""
         self.device: torch.device = model.device
         self.dtype: torch.dtype = model.dtype
         num_params = sum(parameter.numel() for parameter in model.parameters())
@@ -79,7 +83,14 @@ class Engine:
         folder = find(name, progress=report)
         report("Loading the model", None)
         loaded, tokenizer = loading.from_folder(folder, device=place, dtype=number, attention=ATTENTION)
-        return cls(loaded, tokenizer, name=folder.name, revision=folder.revision, has_random_weights=False)
+        return cls(
+            loaded,
+            tokenizer,
+            name=folder.name,
+            revision=folder.revision,
+            has_random_weights=False,
+            note=folder.note,
+        )
 
     @property
     def is_chat_model(self) -> bool:
@@ -118,6 +129,7 @@ class Engine:
             name=self.name,
             revision=self.revision,
             has_random_weights=self.has_random_weights,
+            note=self.note,
         )
 
     def forward(self, token_ids: Sequence[int], cache: DynamicCache) -> Forward:

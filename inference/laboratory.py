@@ -162,7 +162,7 @@ class Laboratory:
         gc.collect()
         gc.freeze()  # each page run would otherwise walk torch's half million objects
         self.status = replace(self.status, state="ready", sentence=f"{engine.name} is ready", fraction=None)
-        log.info("%s is ready after %.1f s", engine.name, self.status.elapsed_s)
+        log.info("%s is ready after %.1f s. %s", engine.name, self.status.elapsed_s, engine.note)
         if self.ceilings is None:
             self.measure_ceilings()
 

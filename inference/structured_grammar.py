@@ -64,6 +64,6 @@ def _tokenizer(engine: "Engine") -> LLTokenizer:
     if engine not in _tokenizers:
         ends = sorted(engine.end_tokens)
         _tokenizers[engine] = llguidance.hf.from_tokenizer(
-            engine.tokenizer, n_vocab=engine.spec.vocab_size, eos_token=ends
+            engine.tokenizer, n_vocab=max(engine.spec.vocab_size, len(engine.tokenizer)), eos_token=ends
         )
     return _tokenizers[engine]

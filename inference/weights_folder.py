@@ -13,6 +13,8 @@ _DESCRIPTIONS = (
     *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"),
     *("special_tokens_map.json", "added_tokens.json", "vocab.json", "chat_template.json"),
 )
+_ADAPTER = "adapter_config.json"
+_MERGE = "merge it with peft's merge_and_unload() and give the folder that save_pretrained() then writes"
 PICKLES = {".bin", ".pt", ".pth", ".pkl"}
 
 
@@ -37,23 +39,30 @@ class ModelFolder:
     """For the screen."""
     revision: str
     """The GGUF file's SHA-256, the hub's commit, or a digest of a local folder's names, sizes and samples."""
+    note: str = ""
+    """What lies in the folder and is not used; a sentence, or empty."""
 
 
 def from_folder(path: Path, *, name: str | None = None, revision: str | None = None) -> ModelFolder:
     """A local folder, after the checks that would otherwise fail deep inside transformers."""
     config = path / "config.json"
+    has_adapter = (path / _ADAPTER).is_file()
+    if has_adapter and not config.is_file():
+        raise WeightsError(f"{path} is an adapter ({_ADAPTER}) without its base model; {_MERGE}")
     if not config.is_file():
         raise WeightsError(f"{path} has no config.json; give the folder of a transformers model")
     for description in _DESCRIPTIONS:
         if (path / description).is_file():
             _json(path / description)
-    weights = sorted(path.glob("*.safetensors"))
+    weights = sorted(file for file in path.glob("*.safetensors") if not file.name.startswith("adapter_"))
     if not weights:
         raise WeightsError(_no_weights(path))
     _check_shards(path, weights)
     if not any((path / tokenizer).is_file() for tokenizer in TOKENIZERS):
         raise WeightsError(f"{path} has no tokenizer; it needs one of {', '.join(TOKENIZERS)}")
-    return ModelFolder(path, name or path.resolve().name, revision or _digest([config, *weights]))
+    digest = revision or _digest([config, *weights])
+    note = f"The adapter in its folder ({_ADAPTER}) is not applied: {_MERGE}." if has_adapter else ""
+    return ModelFolder(path, name or path.resolve().name, digest, note)
 
 
 def _no_weights(path: Path) -> str:

@@ -22,9 +22,9 @@ def subtitle(screen: Screen) -> None:
         words += " Random weights: real timing, noise for text." if about.has_random_weights else ""
     else:
         lab = state.laboratory()
-        words = f"{lab.engine.name} is ready." if lab.engine else "There is no model yet."
+        words = f"{lab.engine.name} is ready. {lab.engine.note}" if lab.engine else "There is no model yet."
     with st.container(key="subtitle"):
-        st.text(words + " Everything below was measured in this run or computed from it.")
+        st.text(words.strip() + " Everything below was measured in this run or computed from it.")
 
 
 def pass_card(screen: Screen) -> None:

@@ -142,6 +142,14 @@ def test_a_saved_model_loads_from_its_folder_with_the_same_logits(tiny: Engine, 
     torch.testing.assert_close(passes[0].logits, passes[1].logits)
 
 
+def test_an_adapter_in_the_folder_is_noted_on_the_engine(folder: Path, tiny: Engine) -> None:
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    loaded = Engine.load(str(folder))
+    assert "not applied" in loaded.note
+    assert loaded.in_dtype("bfloat16").note == loaded.note
+    assert tiny.note == ""
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -20,6 +20,7 @@ from inference.structured_grammar import Matcher
 from inference.structured_run import generate
 from inference.structured_schemas import EXAMPLES
 from tests.inference.drained import drained
+from tests.inference.incomplete import engine, with_tokens_too_many
 
 NUM_SEEDS = 20
 
@@ -141,6 +142,12 @@ def test_choices_may_share_a_first_byte_and_one_may_begin_another(tiny: Engine) 
     assert set(matcher.allowed().nonzero().flatten().tolist()) == {id_of[b"\xa9"], id_of[b"\xa8"]}
     outputs = {run(tiny, "choices", source, params=SamplingParams(1.0, seed=seed)).text for seed in range(30)}
     assert outputs == set(source.splitlines())
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_has_rows_can_be_masked(tiny: Engine) -> None:
+    found = run(engine(tiny, with_tokens_too_many()), "choices", "yes\nno")
+    assert found.text in ("yes", "no")
+    assert found.steps[0].num_allowed == 2
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

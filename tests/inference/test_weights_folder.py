@@ -101,3 +101,22 @@ def test_an_overwritten_header_is_named(local: Path) -> None:
     weights.write_bytes(whole[:8] + b"\0" * 16 + whole[24:])
     with pytest.raises(WeightsError, match=f"{weights} is not a whole safetensors file"):
         find(str(local))
+
+
+def test_an_adapter_beside_its_base_model_is_said_and_not_taken_for_weights(local: Path) -> None:
+    revision = find(str(local)).revision
+    (local / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    save_file({"lora": np.ones(4, np.float32)}, local / "adapter_model.safetensors")
+    folder = find(str(local))
+    assert "adapter_config.json) is not applied: merge it with peft's merge_and_unload()" in folder.note
+    assert folder.revision == revision
+    (local / "model.safetensors").unlink()
+    with pytest.raises(WeightsError, match="has no weights"):
+        find(str(local))
+    (local / "config.json").unlink()
+    with pytest.raises(WeightsError, match=r"is an adapter .* without its base model; merge it"):
+        find(str(local))
+
+
+def test_a_plain_folder_has_nothing_to_note(local: Path) -> None:
+    assert find(str(local)).note == ""
