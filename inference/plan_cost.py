@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from inference.planner import Plan
 
 MILLION = 1_000_000
+SERVER_OVER_ACCELERATORS = 1.8  # a DGX H100: at most 10.2 kW for eight accelerators of 700 W
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,10 @@ def money(made: Plan, price: float) -> PerMillion:
 
 
 def energy_kwh(made: Plan) -> PerMillion | None:
-    """Kilowatt-hours at most: every accelerator at its full TDP, cooling and host left out; None without a TDP."""
+    """Kilowatt-hours of the accelerators alone, each at its full TDP; None without a TDP.
+
+    A server with hosts, network and cooling draws about SERVER_OVER_ACCELERATORS times that.
+    """
     return None if made.hardware.tdp_w is None else _booked(made, made.hardware.tdp_w / 3.6e6)
 
 

@@ -9,9 +9,9 @@ from inference.plan_cost import energy_kwh, money
 from inference.plan_parts import first_step_s
 from inference.plan_scope import outside
 from inference.plan_settings import PlanSettings, defaults
-from inference.plan_tolerance import Tolerance, tolerance, tolerance_of_request
+from inference.plan_tolerance import checked
 from inference.planner import Plan, at_best
-from inference.units import percent, scaled, seconds, significant
+from inference.units import scaled, seconds, significant
 
 MEASURED = "from the roofs measured on this machine"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -84,19 +84,14 @@ def _settings(made: Plan) -> Iterator[Line]:
 
 
 def _results(made: Plan) -> Iterator[Line]:
-    part, best = "Results, estimated", at_best(made)
-    is_outside = bool(outside(made))
-    prefill, decode, whole = (
-        "outside what was checked" if is_outside else _note(of)
-        for of in (tolerance("prefill"), tolerance("decode"), tolerance_of_request(made))
-    )
-    yield Line(part, "TTFT", made.ttft_s, "s", best.ttft_s, prefill)
-    yield Line(part, "ITL, halfway", made.itl_s, "s", best.itl_s, decode)
-    yield Line(part, "ITL, first step", first_step_s(made), "s", first_step_s(best), decode)
+    part, best, known = "Results, estimated", at_best(made), checked(made)
+    yield Line(part, "TTFT without a queue", made.ttft_s, "s", best.ttft_s, known.ttft)
+    yield Line(part, "ITL, halfway", made.itl_s, "s", best.itl_s, known.itl)
+    yield Line(part, "ITL, first step", first_step_s(made), "s", first_step_s(best), known.itl)
     yield Line(part, "TPOT", made.tpot_s, "s", best.tpot_s, "with the prompts of others in between")
-    yield Line(part, "TPS per user", made.tps_per_user, "tokens/s", best.tps_per_user, decode)
-    yield Line(part, "TPS in all", made.tps_total, "tokens/s", best.tps_total, whole)
-    yield Line(part, "E2E", made.e2e_s, "s", best.e2e_s, whole)
+    yield Line(part, "TPS per user", made.tps_per_user, "tokens/s", best.tps_per_user, known.tps_per_user)
+    yield Line(part, "TPS in all", made.tps_total, "tokens/s", best.tps_total, known.whole)
+    yield Line(part, "E2E without a queue", made.e2e_s, "s", best.e2e_s, known.whole)
     yield Line(part, "prefill", made.prefill_s, "s", best.prefill_s, made.regimes["prefill"])
     yield Line(part, "decode", made.itl_s, "s per step", best.itl_s, made.regimes["decode"])
     yield Line(part, "share of prefill", made.prefill_share, "of the time", best.prefill_share)
@@ -119,7 +114,7 @@ def _cost(made: Plan, settings: PlanSettings) -> Iterator[Line]:
         yield Line(part, "cost of input", cost.input, unit)
         yield Line(part, "cost of output", cost.output, unit)
     if used := energy_kwh(made):
-        note = "at most: every accelerator at its full TDP"
+        note = "of the accelerators alone, each at its full TDP"
         yield Line(part, "energy of input", used.input, "kWh", note=note)
         yield Line(part, "energy of output", used.output, "kWh", note=note)
 
@@ -143,10 +138,6 @@ def origin(rows: int) -> str:
     if rows == 0:
         return "no published row of this hardware: the engine's general value"
     return f"fitted to {rows} published row{'s' * (rows != 1)} of this engine on this hardware"
-
-
-def _note(known: Tolerance) -> str:
-    return f"median error {percent(known.median)} on {known.count} {known.phase} rows held back"
 
 
 def _inert(value: str | float) -> str | float:

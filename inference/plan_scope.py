@@ -6,12 +6,25 @@ from inference.efficiency import efficiency, family
 from inference.planner import Plan
 from inference.published import PublishedRun, published_runs
 
+PUBLISHED_IN = {"deepseek-v3": "FP8", "gpt-oss-20b": "MXFP4", "gpt-oss-120b": "MXFP4"}
+"""The format of a model's own checkpoint where it is under 16 bits, by the notes of its row in the catalogue."""
 _MUCH = 1.05  # a batch or a prompt this little above the largest published one is not worth a sentence
 
 
 def outside(made: Plan) -> tuple[str, ...]:
     """One sentence for each way in which nothing published stands behind this plan; empty where all of it does."""
     return tuple(_sentences(made))
+
+
+def other_widths(made: Plan) -> str:
+    """That the plan counts more bits than the model was published in; empty where it does not."""
+    bits, published = made.deployment.weight_bits, PUBLISHED_IN.get(made.spec.id)
+    if published is None or bits < 16:
+        return ""
+    return (
+        f"{made.spec.name} is published in {published}; this plan counts {bits:g} bits for each weight, so it asks "
+        "for more memory and more bytes a step than that checkpoint does. Set the weight bits to what you run."
+    )
 
 
 def _sentences(made: Plan) -> Iterator[str]:

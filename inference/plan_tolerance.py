@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 
+from inference.plan_scope import outside
 from inference.planner import Phase, Plan
-from inference.planner_error import select, summary
+from inference.planner_error import Prediction, select, summary
+from inference.published import Kind
+from inference.units import percent
+
+NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Of one phase, over the published rows held back from the fit."""
+    """Over published rows held back from the fit."""
 
-    phase: Phase
     median: float
     """As a share of the published time: half of the rows are nearer."""
     within_30: float
@@ -18,13 +22,58 @@ class Tolerance:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Of each result, what was held against published rows, and how far off that was."""
+
+    ttft: str
+    itl: str
+    tps_per_user: str
+    whole: str
+    """Of a request and of the throughput of all."""
+
+
 def tolerance(phase: Phase) -> Tolerance:
-    """What to expect of a prediction inside what was checked; `plan_scope.outside` says where that ends."""
-    found = summary(select(phase, is_held_back=True))
-    return Tolerance(phase, found.median, found.within_30, found.count)
+    """Of single passes of every engine: of the planner in general, not of one plan."""
+    return _over(select(phase, is_held_back=True))
 
 
-def tolerance_of_request(made: Plan) -> Tolerance:
-    """Of the phase that takes more of the request: too few whole requests were published to hold any back."""
-    decode_s = made.e2e_s - made.ttft_s
-    return tolerance("decode" if decode_s >= made.ttft_s else "prefill")
+def tolerance_of(made: Plan, kind: Kind) -> Tolerance | None:
+    """Of rows like the plan: its engine class, and one sequence or several; None where nothing was held back.
+
+    Every prefill that was published is of one prompt alone.
+    """
+    is_batch = made.per_replica > 1
+    rows = [
+        each
+        for each in select(kind, is_held_back=True)
+        if each.run.engine == made.deployment.engine
+        and (kind == "prefill" or (each.run.batch_size > 1) == is_batch)
+    ]
+    return _over(rows) if rows else None
+
+
+def checked(made: Plan) -> Checked:
+    """What stands beside the numbers of a plan. A pass that was checked does not vouch for a schedule of passes."""
+    if outside(made):
+        return Checked(NOT_CHECKED, NOT_CHECKED, NOT_CHECKED, NOT_CHECKED)
+    is_alone = made.per_replica == 1
+    prefill = _said("one prefill alone", tolerance_of(made, "prefill"))
+    step = _said(f"one step {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "decode"))
+    whole = _said(f"requests {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "request"))
+    if is_alone:
+        return Checked(prefill, step, step, whole)
+    return Checked(f"{NOT_CHECKED} among others; {prefill}", step, f"{NOT_CHECKED} among others; {step}", whole)
+
+
+def _said(what: str, known: Tolerance | None) -> str:
+    if known is None:
+        return f"{what}: {NOT_CHECKED}"
+    if known.count == 1:
+        return f"{what}: {percent(known.median)} off, 1 row"
+    return f"{what}: median error {percent(known.median)}, {known.count} rows"
+
+
+def _over(rows: list[Prediction]) -> Tolerance:
+    found = summary(rows)
+    return Tolerance(found.median, found.within_30, found.count)

@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from inference.plan_export import to_csv, to_markdown
 from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.plan_scope import outside
 from inference.plan_settings import PlanSettings, make
-from inference.plan_tolerance import tolerance, tolerance_of_request
+from inference.plan_tolerance import tolerance, tolerance_of
 from inference.planner import at_best
 from inference.planner_error import select
 from inference.roofline import Ceilings
@@ -92,8 +93,21 @@ def test_the_tolerance_is_the_error_on_rows_held_back() -> None:
     known = tolerance("decode")
     assert known.count == len(held)
     assert sum(each.error <= known.median for each in held) >= len(held) / 2
-    assert tolerance_of_request(make(PlanSettings())).phase == "decode"
-    assert tolerance_of_request(make(PlanSettings(output_tokens=1))).phase == "prefill"
+
+
+def test_the_tolerance_of_a_plan_is_over_rows_of_its_engine_and_of_one_sequence_or_several() -> None:
+    for engine in ("serving", "eager", "compiled", "llama.cpp"):
+        for many in (1, 16):
+            rows = [
+                each.error
+                for each in select("decode", is_held_back=True)
+                if each.run.engine == engine and (each.run.batch_size > 1) == (many > 1)
+            ]
+            known = tolerance_of(make(PlanSettings(engine=engine, concurrency=many)), "decode")
+            assert (known is None) == (not rows)
+            if known:
+                assert known.count == len(rows)
+                assert known.median == pytest.approx(median(rows))
 
 
 def test_the_worked_example_lies_inside_what_was_checked() -> None:
@@ -131,13 +145,13 @@ def test_an_export_says_settings_results_floor_and_sources() -> None:
     asked = PlanSettings(price=2.0)
     made = make(asked)
     rows = {(row["part"], row["name"]): row for row in csv.DictReader(io.StringIO(to_csv(made, asked)))}
-    ttft = rows["Results, estimated", "TTFT"]
+    ttft = rows["Results, estimated", "TTFT without a queue"]
     assert (float(ttft["value"]), float(ttft["at_best"])) == (made.ttft_s, at_best(made).ttft_s)
-    assert "rows held back" in ttft["note"]
+    assert ttft["note"].startswith("one prefill alone: median error")
     assert rows["Settings", "prompt_tokens"]["value"] == "2048"
     assert "published rows of this engine on this hardware" in rows["Efficiency", "bandwidth_share"]["note"]
     assert ("Per million tokens", "cost of output") in rows
-    assert f"| TTFT | {seconds(made.ttft_s)} | 30.0 ms |" in to_markdown(made, asked)
+    assert f"| TTFT without a queue | {seconds(made.ttft_s)} | 30.0 ms |" in to_markdown(made, asked)
 
 
 def test_an_export_puts_no_error_beside_a_measured_machine() -> None:
@@ -145,7 +159,8 @@ def test_an_export_puts_no_error_beside_a_measured_machine() -> None:
     machine, measured = own_machine(spec, ceilings), own_efficiency(spec, ceilings)
     asked = PlanSettings("smollm2-135m", engine="eager", own_hardware=machine, measured=measured)
     rows = {row["name"]: row["note"] for row in csv.DictReader(io.StringIO(to_csv(make(asked), asked)))}
-    assert {rows[name] for name in ("TTFT", "TPS per user", "E2E")} == {"outside what was checked"}
+    names = ("TTFT without a queue", "TPS per user", "E2E without a queue")
+    assert {rows[name] for name in names} == {"not checked"}
     assert rows["bandwidth_share"] == "from the roofs measured on this machine"
 
 

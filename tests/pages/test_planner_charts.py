@@ -31,15 +31,14 @@ LARGE = make(PlanSettings("llama-3.1-70b"))
 def test_the_answer_has_the_worked_example_beside_what_to_expect() -> None:
     shown = {number.label: number for number in answer(EXAMPLE).numbers}
     assert {name: one.best.removeprefix("at best ") for name, one in shown.items()} == {
-        "TTFT": "30.0 ms",
+        "TTFT, no queue": "30.0 ms",
         "ITL": "4.56 ms first, 4.57 ms halfway",
         "TPS per user": "219 tok/s",
         "TPS in all": "216 tok/s",
-        "E2E": "2.31 s",
+        "E2E, no queue": "2.31 s",
     }
-    assert all(re.fullmatch(r"median error \d+\.\d %", one.tolerance) for one in shown.values())
     assert {name: one.phase for name, one in shown.items() if one.phase} == {
-        "TTFT": "prefill",
+        "TTFT, no queue": "prefill",
         "ITL": "decode",
         "TPS per user": "decode",
     }
@@ -54,7 +53,60 @@ def test_no_error_stands_beside_a_number_outside_what_was_checked() -> None:
 def test_an_answer_of_one_token_has_no_gap() -> None:
     numbers = {one.label: one for one in answer(make(PlanSettings(output_tokens=1))).numbers}
     assert numbers["ITL"].value == numbers["TPS per user"].value == "none"
-    assert numbers["TTFT"].value == numbers["E2E"].value
+    assert numbers["TTFT, no queue"].value == numbers["E2E, no queue"].value
+
+
+def test_an_error_says_of_what_it_is_and_a_number_without_rows_that_it_was_not_checked() -> None:
+    alone = {one.label: one.tolerance for one in answer(EXAMPLE).numbers}
+    error = r"median error \d+(\.\d+)? %, \d+ rows"
+    assert re.fullmatch(f"one prefill alone: {error}", alone["TTFT, no queue"])
+    assert re.fullmatch(f"one step alone: {error}", alone["ITL"])
+    assert alone["TPS in all"] == alone["E2E, no queue"] == "requests alone: not checked"
+    many = {one.label: one.tolerance for one in answer(make(PlanSettings(concurrency=16))).numbers}
+    assert many["ITL"].startswith("one step of a batch: ")
+    assert many["TTFT, no queue"].startswith("not checked among others; one prefill alone")
+    assert many["TPS per user"].startswith("not checked among others; one step of a batch")
+    assert "alone" not in many["TPS in all"]
+
+
+def test_the_screen_says_that_no_queue_is_counted_and_what_hardly_any_row_had() -> None:
+    said = " ".join(answer(EXAMPLE).words)
+    assert "No queue is counted" in said
+    assert "say little of a server with many users" in said
+
+
+@pytest.mark.parametrize(
+    ("model", "bits", "words"),
+    [("gpt-oss-20b", 16, "published in MXFP4"), ("deepseek-v3", 16, "published in FP8"), ("deepseek-v3", 8, ""),
+     ("llama-3.1-8b", 16, "")],
+)  # fmt: skip
+def test_a_model_published_in_fewer_bits_than_the_plan_counts_is_named(model: str, bits: float, words: str) -> None:
+    said = " ".join(answer(make(PlanSettings(model, weight_bits=bits))).words)
+    assert ("is published in" in said) == bool(words)
+    assert words in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (PlanSettings(), "some 10.5 GB, which is left."),  # a tenth of 80 GB and 2.5 GB; 63.6 GB are left
+        (PlanSettings("llama-3.1-70b", tensor_parallel=2), "some 21.0 GB, more than is left"),  # 18 of 160
+        (PlanSettings("llama-3.1-8b", hardware="m4-max", engine="llama.cpp"), "macOS keeps about a quarter"),
+    ],
+)
+def test_what_fits_by_the_label_may_not_fit_beside_an_engine(asked: PlanSettings, words: str) -> None:
+    assert words in ledger(make(asked), None).sentence
+
+
+def test_energy_is_that_of_the_accelerators() -> None:
+    card = ledger(EXAMPLE, None)
+    assert "accelerators' energy, 1M tokens in / out" in {one.label for one in card.figures}
+    assert "a whole server draws about 1.8 times that" in card.sentence
+
+
+def test_a_step_that_the_layers_clock_sets_waits_for_what_a_layer_costs_beside_its_work() -> None:
+    eager = " ".join(answer(make(PlanSettings(engine="eager"))).words)
+    assert "go to what each layer costs beside bytes and FLOPs" in eager
 
 
 def test_the_answer_says_what_the_work_is_heavy_in_and_what_each_phase_waits_for() -> None:

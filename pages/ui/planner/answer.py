@@ -6,9 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
-from inference.plan_scope import outside
-from inference.plan_tolerance import tolerance, tolerance_of_request
+from inference.plan_scope import other_widths, outside
+from inference.plan_tolerance import Checked, checked, tolerance
 from inference.planner import Phase, Plan, at_best
+from inference.planner_error import select
 from pages.charts.units import percent, seconds, significant
 from pages.ui.planner.ledger import fit
 
@@ -29,7 +30,7 @@ class Number:
     value: str
     best: str
     tolerance: str
-    """How far off it was where it was checked; that it was not, for a plan outside of that."""
+    """Of what it was checked, and how far off that was; that it was not."""
     phase: str = ""
     """Whose colour it has."""
 
@@ -64,12 +65,7 @@ def _head(made: Plan) -> str:
 
 def _numbers(made: Plan) -> tuple[Number, ...]:
     best, first = at_best(made), first_step_s(at_best(made))
-    elsewhere = "" if made.hardware.is_measured else "not checked"
-    is_outside = bool(outside(made))
-    prefill, decode, whole = (
-        elsewhere if is_outside else f"median error {percent(of.median)}"
-        for of in (tolerance("prefill"), tolerance("decode"), tolerance_of_request(made))
-    )
+    known = Checked("", "", "", "") if made.hardware.is_measured else checked(made)
 
     def rate(value: float) -> str:
         return f"{significant(value)} tok/s"
@@ -79,24 +75,33 @@ def _numbers(made: Plan) -> tuple[Number, ...]:
             "ITL",
             seconds(made.itl_s),
             f"at best {seconds(first)} first, {seconds(best.itl_s)} halfway",
-            decode,
+            known.itl,
             "decode",
         ),
-        Number("TPS per user", rate(made.tps_per_user), f"at best {rate(best.tps_per_user)}", decode, "decode"),
+        Number(
+            "TPS per user",
+            rate(made.tps_per_user),
+            f"at best {rate(best.tps_per_user)}",
+            known.tps_per_user,
+            "decode",
+        ),
     )
     if made.workload.output_tokens == 1:
         gaps = tuple(Number(one.label, "none", "one token has no gap", "", "decode") for one in gaps)
     return (
-        Number("TTFT", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", prefill, "prefill"),
+        Number("TTFT, no queue", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", known.ttft, "prefill"),
         *gaps,
-        Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", whole),
-        Number("E2E", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", whole),
+        Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", known.whole),
+        Number("E2E, no queue", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", known.whole),
     )
 
 
 def words(made: Plan) -> list[str]:
     """What each phase waits for, which one the work is heavy in and why, and what the tolerance means."""
     told = [_heavy(made), f"{_waits(made, 'prefill')} {_waits(made, 'decode')}"]
+    if widths := other_widths(made):
+        told.append(widths)
+    told.append("No queue is counted: how long a request waits for a place depends on when requests arrive.")
     if made.tpot_s > made.itl_s * 1.005:
         told.append(
             f"Prompts of others come in between: the mean gap, TPOT, is {seconds(made.tpot_s)}. If all start at "
@@ -112,9 +117,11 @@ def words(made: Plan) -> list[str]:
 def _tolerance_in_words() -> str:
     prefill, decode = tolerance("prefill"), tolerance("decode")
     return (
-        f"Of published rows held back from the fit, {prefill.count} of prefill are {percent(prefill.median)} off "
-        f"at the median, {percent(prefill.within_30)} of them within 30 %; {decode.count} of decode "
-        f"{percent(decode.median)}, {percent(decode.within_30)} of them within 30 %."
+        f"Of all engines' published passes held back from the fit, {prefill.count} prefills are "
+        f"{percent(prefill.median)} off at the median, {percent(prefill.within_30)} of them within 30 %; "
+        f"{decode.count} decode steps {percent(decode.median)}, {percent(decode.within_30)} of them within 30 %. "
+        f"{len(select('decode', is_held_back=True, batch_size=1))} of the steps have one sequence: they say little "
+        "of a server with many users."
     )
 
 
@@ -141,7 +148,7 @@ def _heavy(made: Plan) -> str:
 _WAITS = {
     MEMORY: "reading weights and cache",
     COMPUTE: "arithmetic",
-    CLOCK: "the launches of its layers",
+    CLOCK: "what each layer costs beside bytes and FLOPs",
     EXCHANGE: "exchanges between accelerators",
 }
 

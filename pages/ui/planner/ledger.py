@@ -1,7 +1,7 @@
 """Memory, money and energy of a plan, as one card."""
 
 from inference.deployment import smallest_fit
-from inference.plan_cost import energy_kwh, money
+from inference.plan_cost import SERVER_OVER_ACCELERATORS, energy_kwh, money
 from inference.planner import Plan
 from pages.charts.units import scaled, significant
 from pages.ui.card import Card, Figure
@@ -15,6 +15,12 @@ def ledger(made: Plan, price: float | None) -> Card:
 
 
 _HEIGHT = 148
+
+
+_KEPT_SHARE, _PROGRAM_BYTES = 0.1, 2.5e9
+"""vLLM's gpu_memory_utilization is 0.9 by default; the program and activations take some of that."""
+_MACS, _MAC_KEPT_SHARE = ("m2-", "m3-", "m4-"), 0.25
+"""Metal's recommended working set is about three quarters of a Mac's memory."""
 
 
 def _memory(made: Plan) -> tuple[Figure, ...]:
@@ -39,7 +45,7 @@ def _costs(made: Plan, price: float | None) -> tuple[Figure, ...]:
         )
     if used := energy_kwh(made):
         pair = f"{significant(used.input)} / {significant(used.output)} kWh"
-        figures.append(Figure(pair, "energy of 1M tokens in / out, at most"))
+        figures.append(Figure(pair, "accelerators' energy, 1M tokens in / out"))
     return tuple(figures)
 
 
@@ -50,8 +56,8 @@ def words(made: Plan, price: float | None) -> list[str]:
         told.append("A prompt's time is booked to its tokens, that of the steps to the answer's; never idle.")
     if made.hardware.tdp_w is not None:
         told.append(
-            f"Energy at most: every accelerator at its full TDP of {made.hardware.tdp_w:,.0f} W, host and cooling "
-            "left out."
+            f"Energy of the accelerators alone, each at its full TDP of {made.hardware.tdp_w:,.0f} W; a whole "
+            f"server draws about {SERVER_OVER_ACCELERATORS:g} times that."
         )
     return told
 
@@ -64,7 +70,7 @@ def fit(made: Plan) -> str:
     served = made.deployment
     replica = "a replica's accelerators" if served.num_accelerators > served.replicas else "one accelerator"
     if held.fits:
-        return f"In {replica}, at the label's memory: activations and the program need a little of what is left."
+        return _with_reserve(made, replica, held.total_bytes, rest)
     ways = smallest_fit(made.spec, made.hardware, made.workload, served)
     remedy = (
         f"tensor parallelism of {ways} is the smallest that holds it"
@@ -75,3 +81,15 @@ def fit(made: Plan) -> str:
         f"It does not fit: {scaled(-rest, 'B')} are missing in {replica}; {remedy}. The numbers are those it would "
         "have."
     )
+
+
+def _with_reserve(made: Plan, replica: str, total_bytes: float, rest_bytes: float) -> str:
+    """Whether what is left covers what no conversation can have."""
+    if made.hardware.id.startswith(_MACS):
+        kept, why = _MAC_KEPT_SHARE * total_bytes, "macOS keeps about a quarter of that from the GPU"
+    else:
+        per_replica = made.deployment.num_accelerators // made.deployment.replicas
+        kept = _KEPT_SHARE * total_bytes + _PROGRAM_BYTES * per_replica
+        why = "An engine leaves a tenth of that alone, and program and activations need 2 to 3 GB an accelerator"
+    verdict = "which is left" if rest_bytes >= kept else "more than is left: in practice expect it not to fit"
+    return f"In {replica}, at the label's memory. {why}: some {scaled(kept, 'B')}, {verdict}."
