@@ -51,6 +51,7 @@ class Runs:
     def __init__(self, engine: Engine, worker: Worker, limits: Limits) -> None:
         self._engine, self._worker, self._limits = engine, worker, limits
         self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._aside: OrderedDict[str, Run] = OrderedDict()
 
     def get(self, learner: str) -> Run | None:
         return self._runs.get(learner)
@@ -123,15 +124,35 @@ class Runs:
         return self._submit(learner, expected, job)
 
     def forget(self, learner: str) -> None:
-        """Drop a learner's run, its cache with it."""
+        """Drop a learner's run, its cache with it, and the one put aside."""
         self._runs.pop(learner, None)
+        self._aside.pop(learner, None)
+
+    def put_aside(self, learner: str) -> None:
+        """The learner begins anew; the run can be brought back until the next one starts."""
+        run = self._runs.pop(learner, None)
+        if run is not None:
+            self._aside[learner] = run
+            while len(self._aside) > self._limits.max_learners:
+                self._aside.popitem(last=False)
+
+    def is_aside(self, learner: str) -> bool:
+        return learner in self._aside and learner not in self._runs
+
+    def bring_back(self, learner: str) -> None:
+        """Undo put_aside."""
+        if self.is_aside(learner):
+            self._keep(learner, self._aside.pop(learner))
 
     def newest(self) -> list[tuple[str, Run]]:
         """Everybody's runs by learner, the most recently used first."""
         return list(self._runs.items())[::-1]
 
     def kv_bytes_held(self) -> int:
-        return sum(run.generation.kv_bytes for run in list(self._runs.values()))
+        return sum(run.generation.kv_bytes for run in self._everyone())
+
+    def _everyone(self) -> list[Run]:
+        return [*list(self._aside.values()), *list(self._runs.values())]
 
     def _submit(self, learner: str, expected: int, change: Callable[[Run, float], None]) -> "Future[Run]":
         run = self._runs.get(learner)
@@ -156,17 +177,19 @@ class Runs:
 
     def _keep(self, learner: str, run: Run) -> None:
         self._runs.pop(learner, None)
+        self._aside.pop(learner, None)
         while len(self._runs) >= self._limits.max_learners:
             self._runs.popitem(last=False)
         self._runs[learner] = run
 
     def _make_room(self, current: Run | None, needed: float) -> None:
-        """Take caches back: from the long idle always, then from the least recently used until `needed` fits."""
-        now = time.monotonic()
-        idle = sorted(
-            (run for run in list(self._runs.values()) if run is not current), key=lambda run: run.last_used_s
-        )
-        for run in idle:
+        """Take caches back: from the long idle always, then until `needed` fits.
+
+        First from runs put aside, then from the least recently used.
+        """
+        now, live = time.monotonic(), set(map(id, list(self._runs.values())))
+        others = [run for run in self._everyone() if run is not current]
+        for run in sorted(others, key=lambda run: (id(run) in live, run.last_used_s)):
             is_long_idle = now - run.last_used_s > self._limits.idle_s
             is_short = self.kv_bytes_held() + needed > self._limits.kv_bytes_total
             if run.generation.num_cached and (is_long_idle or is_short):

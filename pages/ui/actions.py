@@ -87,14 +87,22 @@ def tick(key: str) -> None:
 
 
 def reset() -> None:
-    """Forget the run; with a file open, only close the file."""
+    """Put the run aside; with a file open, only close the file."""
     here, runs, name = _begin(), state.laboratory().runs, state.learner()
     if here.opened is None and runs is not None:
-        runs.forget(name)
-        if here.pending is not None and not here.pending.cancel():
-            here.pending.add_done_callback(lambda _: runs.forget(name))
+        old = runs.get(name)
+        runs.put_aside(name)
+        if here.pending is not None and not here.pending.cancel():  # the prefill in hand would put its run there
+            here.pending.add_done_callback(lambda _: None if runs.get(name) is old else runs.put_aside(name))
     here.shown, here.is_playing, here.target, here.pending, here.opened = None, False, 0, None, None
     here.link = None
+
+
+def undo_reset() -> None:
+    here, runs = _begin(), state.laboratory().runs
+    if runs is not None:
+        runs.bring_back(state.learner())
+    here.shown = None
 
 
 def force(key: str) -> None:

@@ -1,5 +1,5 @@
 // Asks for the next step once the last one is on the screen, so playing can never run ahead of what is shown; and
-// holds back repeats of the right arrow until what the last press asked for has arrived.
+// holds back repeats of the right arrow until what the last press asked for has arrived. In the prompt, Ctrl+Enter runs.
 const timers = new WeakMap()
 const HELD_MS = 1500 // a press that led to nothing holds back others no longer than this
 const LEAVING_MS = 3000 // a tick sent after a click on a link would take the place of the page change it asks for
@@ -17,6 +17,11 @@ function pace(event) {
   }
 }
 
+function run(event) {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.closest?.(".st-key-prompt")) return
+  setTimeout(() => document.querySelector(".st-key-prefill button")?.click()) // once Streamlit has taken the text
+}
+
 function leave(event) {
   const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey
   if (event.target.closest?.("a[href]") && !opensElsewhere) gate.leavingUntil = performance.now() + LEAVING_MS
@@ -29,6 +34,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   removeEventListener("keydown", window.twoPhasesPace, true)
   addEventListener("keydown", pace, true)
   window.twoPhasesPace = pace
+  removeEventListener("keydown", window.twoPhasesRun)
+  addEventListener("keydown", run)
+  window.twoPhasesRun = run
   removeEventListener("click", window.twoPhasesLeave, true)
   addEventListener("click", leave, true)
   window.twoPhasesLeave = leave

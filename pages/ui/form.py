@@ -37,7 +37,7 @@ def read_form(values: Mapping[str, Any]) -> Recipe:
         params=params,
         max_new_tokens=int(values["max_new_tokens"]),
         chat_template=bool(values["chat_template"]),
-        stop=tuple(line for line in str(values["stop"]).splitlines() if line),
+        stop=_stops(values),
     )
 
 
@@ -58,6 +58,22 @@ def form_values(recipe: Recipe) -> dict[str, Any]:
         "chat_template": recipe.chat_template,
         "stop": "\n".join(recipe.stop),
     }
+
+
+def unlike(values: Mapping[str, Any], run: Recipe) -> tuple[str, ...]:
+    """What the widgets say otherwise than this run, and only a new prefill can take up."""
+    differs = {
+        "the prompt": values["prompt"] != run.prompt,
+        "the chat template": values["chat_template"] != run.chat_template,
+        "the maximum": values["max_new_tokens"] != run.max_new_tokens,
+        "the stop strings": _stops(values) != run.stop,
+    }
+    return tuple(words for words, is_other in differs.items() if is_other)
+
+
+def _stops(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """One a line; an empty line is none."""
+    return tuple(line for line in str(values["stop"]).splitlines() if line)
 
 
 FIELDS = (*form_values(Recipe(prompt="")), "speed")

@@ -53,6 +53,8 @@ def screen() -> Screen:
         queue_position=lab.worker.position(here.pending) if here.pending else 0,
         waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
         message=message,
+        unlike=() if here.opened or trace is None else state.unlike_form(trace),
+        can_undo=bool(lab.runs and lab.runs.is_aside(state.learner()) and not here.opened),
         branches=tuple(run.branches) if run and not here.opened else (),
     )
 

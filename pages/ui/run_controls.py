@@ -1,5 +1,7 @@
 """What the learner sets and presses: the prompt, the sampling, the step buttons, the export menu."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from inference.recipe import LONGEST_LINK, Recipe, to_code
@@ -8,7 +10,7 @@ from inference.trace_io import to_csv, to_perfetto
 from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
-from pages.ui.screen import Screen
+from pages.ui.screen import Screen, sentence
 from pages.ui.step_slider import step_slider
 
 
@@ -71,8 +73,7 @@ def controls(screen: Screen) -> None:
         st.button(
             "Reset",
             key="reset",
-            width=92,
-            shortcut="Escape",
+            width=66,
             on_click=actions.reset,
             disabled=not (has_run or screen.is_busy),
         )
@@ -82,8 +83,10 @@ def controls(screen: Screen) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
         _slider(screen)
         st.select_slider("Speed", list(SPEEDS), key="speed", width=130, label_visibility="collapsed")
-    with st.container(key="status"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="status"):
         st.text(_status(screen))
+        if screen.can_undo:
+            st.button("Undo reset", key="undo", type="tertiary", on_click=actions.undo_reset)
 
 
 def _slider(screen: Screen) -> None:
@@ -109,9 +112,10 @@ def _status(screen: Screen) -> str:
         ahead = "running now" if screen.is_running else f"{screen.queue_position + 1} ahead in the queue"
         return f"Waiting {screen.waiting_s:.0f} s for this pass: {ahead}."
     if trace is None:
-        return _model_words()
+        return "The run was reset. Prefill begins a new one." if screen.can_undo else _model_words()
     decodes = screen.shown
-    told = [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
+    told = [changed(screen.unlike)] if screen.unlike else []
+    told += [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
     told.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
     if num := trace.metadata.num_left_out:
         have = "character has" if num == 1 else "characters have"
@@ -119,6 +123,13 @@ def _status(screen: Screen) -> str:
     if screen.is_newest and trace.stop_reason:
         told.append(f"stopped: {_STOPS[trace.stop_reason]}")
     return " · ".join(told)
+
+
+def changed(parts: Sequence[str]) -> str:
+    """That Next token goes on with the old ones."""
+    words = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    is_one = len(parts) == 1 and not words.endswith("strings")
+    return sentence(f"{words} {'has' if is_one else 'have'} changed: Prefill starts {'it' if is_one else 'them'}")
 
 
 _STOPS = {

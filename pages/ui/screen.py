@@ -80,6 +80,10 @@ class Screen:
     queue_position: int
     waiting_s: float
     message: str
+    unlike: tuple[str, ...]
+    """What the form says otherwise than the run, and Next token cannot take up: "the prompt"."""
+    can_undo: bool
+    """Whether a run was reset that can be brought back."""
     branches: tuple[Trace, ...]
 
     @property

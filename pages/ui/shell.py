@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.course import course, page_of
+from pages.ui.focus import keep_focus
 from pages.ui.forgetting import forget_if_wished
 from pages.ui.learner_key import show_key
 
@@ -44,4 +45,5 @@ page = st.navigation(
     }
 )
 state.tab().is_in_lesson = page.url_path.startswith("lesson-")
+keep_focus()
 page.run()

@@ -16,7 +16,7 @@ from inference.laboratory import Laboratory
 from inference.recipe import Recipe, from_query
 from inference.trace import Trace
 from lessons import load_trace
-from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form
+from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form, unlike
 from pages.ui.screen import Tab, sentence
 from quizzes import Problem, Question, open_quizzes
 
@@ -128,6 +128,11 @@ def begin_anew() -> None:
 def form() -> Recipe:
     """The recipe the form spells. ValueError names what is wrong with it."""
     return read_form({name: st.session_state[name] for name in FIELDS})
+
+
+def unlike_form(trace: Trace) -> tuple[str, ...]:
+    """What the form says otherwise than this run, and only a new prefill can take up."""
+    return unlike({name: st.session_state[name] for name in FIELDS}, Recipe.of(trace))
 
 
 def set_form(recipe: Recipe) -> None:

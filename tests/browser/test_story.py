@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, expect
 from inference.engine import Engine
 from inference.trace import Trace
 from pages.charts.tokens import visible
+from tests.browser.keyboard import Keyboard
 from tests.browser.lab_page import CHARTS, LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
@@ -111,7 +112,40 @@ def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
     lab.page.keyboard.press("Home")
     lab.expect_step(1)
     lab.page.keyboard.press("Escape")
+    lab.page.wait_for_timeout(500)
+    lab.expect_step(1)
+
+
+def test_keys_typed_into_the_prompt_are_text_and_ctrl_enter_runs_it(lab: LabPage) -> None:
+    lab.prefill(PROMPT)
+    lab.next(2)
+    lab.page.get_by_role("textbox", name="Prompt").click()
+    for key in ("Home", "ArrowRight", "Space", "ArrowLeft", "Escape"):
+        lab.page.keyboard.press(key)
+    lab.page.wait_for_timeout(1000)
+    lab.expect_step(2)
+    lab.page.keyboard.press("End")
+    lab.page.keyboard.type(" never")
+    lab.page.keyboard.press("Control+Enter")
+    lab.expect_step(1)
+    assert "never" in "".join(lab.tokens())
+
+
+def test_a_keyboard_keeps_its_place_after_a_prefill_and_a_reset_can_be_undone(lab: LabPage) -> None:
+    keyboard = Keyboard(lab.page)
+    lab.page.get_by_role("textbox", name="Prompt").click()
+    keyboard.tab_to(lambda focus: focus.label == "Prefill")
+    lab.page.keyboard.press("Enter")
+    lab.expect_step(1)
+    expect(lab.page.locator(".st-key-prefill button")).to_be_focused()
+    keyboard.tab_to(lambda focus: focus.label.startswith("Next token"))
+    lab.page.keyboard.press("Enter")
+    lab.expect_step(2)
+    expect(lab.page.locator(".st-key-next button")).to_be_focused()
+    lab.press("Reset")
     lab.expect_text("no step yet")
+    lab.press("Undo reset")
+    lab.expect_step(2)
 
 
 def test_the_slider_only_looks(lab: LabPage) -> None:

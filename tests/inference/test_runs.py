@@ -206,6 +206,44 @@ def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
 # Memory
 
 
+def test_a_run_put_aside_comes_back_as_it_was_until_the_next_one_starts(runs: Runs) -> None:
+    anna = start(runs, "anna", ANNA)
+    press(runs, "anna", 3)
+    runs.put_aside("anna")
+    assert runs.get("anna") is None
+    assert runs.is_aside("anna")
+    runs.put_aside("anna")  # again, with nothing there
+    runs.bring_back("anna")
+    assert runs.get("anna") is anna
+    assert not runs.is_aside("anna")
+    assert output(press(runs, "anna", 6)) == alone(runs._engine, ANNA, 6)
+    runs.put_aside("anna")
+    start(runs, "anna", BEN)
+    runs.bring_back("anna")
+    assert runs.get("anna") is not anna
+
+
+def test_runs_put_aside_are_bounded_give_way_first_and_are_forgotten_with_their_learner(
+    tiny: Engine, worker: Worker
+) -> None:
+    runs = Runs(tiny, worker, Limits(kv_bytes_total=budget(tiny, 50), max_learners=3))
+    ben = start(runs, "ben", ANNA)
+    anna = start(runs, "anna", ANNA)
+    runs.put_aside("anna")
+    for name in ("carl", "dora"):
+        start(runs, name, ANNA)
+        press(runs, name, 5)
+    assert runs.kv_bytes_held() <= budget(tiny, 50)
+    assert anna.was_released, "last used after Ben's, but put aside"
+    assert not ben.was_released
+    for number in range(6):
+        start(runs, f"learner {number}", ANNA)
+        runs.put_aside(f"learner {number}")
+    assert len(runs._aside) == 3
+    runs.forget("learner 5")
+    assert not runs.is_aside("learner 5")
+
+
 def budget(engine: Engine, num_tokens: int) -> int:
     return int(num_tokens * kv_bytes_per_token(engine.spec))
 

@@ -1,10 +1,14 @@
 """The main screen without a browser: what the buttons do and what the texts say."""
 
+import threading
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.recipe import Recipe
 from inference.tokens import TokenBytes
 from inference.trace import Trace
+from pages.ui.run_controls import changed
 from pages.ui.state import laboratory
 from tests.inference.incomplete import GS, without
 from tests.pages.conftest import open_step_through
@@ -55,12 +59,87 @@ def test_step_back_shows_an_earlier_step_and_next_shows_the_recorded_one_again(s
     assert [step.forward_s for step in _trace(step_through).steps] == before
 
 
-def test_reset_forgets_the_run_and_keeps_the_prompt(step_through: AppTest) -> None:
+def test_reset_takes_the_run_away_keeps_the_prompt_and_can_be_undone(step_through: AppTest) -> None:
     step_through.text_area("prompt").set_value("Keep me")
     _press(step_through, "prefill")
+    _press(step_through, "next")
+    before = _trace(step_through)
     _press(step_through, "reset")
     assert "no step yet" in _texts(step_through)
+    assert "The run was reset." in _texts(step_through)
     assert step_through.text_area("prompt").value == "Keep me"
+    _press(step_through, "undo")
+    assert "step 2 of 64" in _texts(step_through)
+    assert _trace(step_through) == before
+    _press(step_through, "next")
+    assert "step 3 of 64" in _texts(step_through)
+
+
+def test_a_new_prefill_ends_what_can_be_undone(step_through: AppTest) -> None:
+    _press(step_through, "prefill")
+    _press(step_through, "reset")
+    _press(step_through, "prefill")
+    assert "undo" not in [button.key for button in step_through.button]
+    assert "step 1 of 64" in _texts(step_through)
+
+
+def test_a_reset_during_a_prefill_puts_the_run_that_comes_aside_too(step_through: AppTest) -> None:
+    lab, name = laboratory(), str(step_through.session_state["learner"])
+    assert lab.runs
+    may_go_on, has_begun = threading.Event(), threading.Event()
+
+    def held_up(queue_s: float) -> None:
+        has_begun.set()
+        may_go_on.wait(20)
+        lab.runs._keep(name, run)  # type: ignore[union-attr]  # as the last line of a prefill does
+
+    run = lab.runs.start("another", Recipe("Another prompt")).result(20)
+    step_through.session_state["tab"].pending = lab.worker.submit(held_up)
+    assert has_begun.wait(20)
+    try:
+        step_through.run()
+        _press(step_through, "reset")
+    finally:
+        may_go_on.set()
+    lab.worker.submit(lambda queue_s: None).result(20)
+    assert lab.runs.get(name) is None
+    step_through.run()
+    _press(step_through, "undo")
+    assert lab.runs.get(name) is run
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("prompt", "Something else", "The prompt has changed: Prefill starts it."),
+        ("chat_template", True, "The chat template has changed: Prefill starts it."),
+        ("max_new_tokens", 12, "The maximum has changed: Prefill starts it."),
+        ("stop", "end", "The stop strings have changed: Prefill starts them."),
+    ],
+)
+def test_what_only_a_prefill_takes_up_is_said_until_there_is_one(
+    step_through: AppTest, key: str, value: object, said: str
+) -> None:
+    _press(step_through, "prefill")
+    assert "changed" not in _texts(step_through)
+    step_through.get_by_key(key).set_value(value)  # type: ignore[union-attr]
+    _press(step_through, "next")
+    assert said in _texts(step_through)
+    assert "step 2 of 64" in _texts(step_through)
+    _press(step_through, "prefill")
+    assert "changed" not in _texts(step_through)
+
+
+def test_several_changes_are_said_in_one_sentence() -> None:
+    assert changed(("the prompt", "the maximum")) == "The prompt and the maximum have changed: Prefill starts them."
+    assert changed(("the prompt", "the maximum", "the stop strings")).startswith(
+        "The prompt, the maximum and the stop"
+    )
+
+
+def test_no_key_ends_a_run(step_through: AppTest) -> None:
+    shortcuts = {button.key: button.proto.shortcut for button in step_through.button if button.proto.shortcut}
+    assert shortcuts == {"back": "left", "next": "right", "play": "space", "first": "home"}
 
 
 def test_changed_settings_at_an_earlier_step_continue_differently_and_keep_the_old_branch(
