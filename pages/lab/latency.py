@@ -3,7 +3,7 @@
 from pages.ui.experiments.diagnosis import diagnosis
 from pages.ui.experiments.goodput import goodput_limits
 from pages.ui.experiments.load import load
-from pages.ui.experiments.readings import four_readings
+from pages.ui.experiments.readings import tool_readings
 from pages.ui.experiments.ttft_itl import PREDICTION, outcome, ttft_itl
 from pages.ui.experiments.waterfall import waterfall
 from pages.ui.lab import lab
@@ -18,7 +18,7 @@ lab(
         "Prompt and context": ttft_itl,
         "Waterfall": waterfall,
         "Load": load,
-        "Four readings": four_readings,
+        "Readings": tool_readings,
         "Goodput": goodput_limits,
         "Diagnosis": diagnosis,
     },

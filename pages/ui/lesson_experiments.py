@@ -35,7 +35,7 @@ from pages.ui.experiments.prefix_chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
 from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
-from pages.ui.experiments.readings import ReadingSettings, four_readings
+from pages.ui.experiments.readings import ReadingSettings, tool_readings
 from pages.ui.experiments.recompute import RecomputeSettings, with_and_without
 from pages.ui.experiments.roofline import RooflineSettings, roofline
 from pages.ui.experiments.scores import ScoresSettings, score_matrix
@@ -69,7 +69,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "diagnosis": Placeable(diagnosis, DiagnosisSettings),
     "draws": Placeable(draws, DrawsSettings),
     "fleet": Placeable(fleet, FleetSettings),
-    "four-readings": Placeable(four_readings, ReadingSettings),
+    "four-readings": Placeable(tool_readings, ReadingSettings),
     "goodput-limits": Placeable(goodput_limits, GoodputSettings),
     "kv-formulas": Placeable(kv_formulas, KvFormulasSettings),
     "layer-clock": Placeable(layer_clock, LayerClockSettings),

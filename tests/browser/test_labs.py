@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LABS = {
     "/kv-cache": ("With and without", "Same answer", "Formula", "Map", "Growth", "Score matrix", "Blocks"),
     "/roofline": ("Measured", "Operators", "Modules"),
-    "/latency": ("Prompt and context", "Waterfall", "Load", "Four readings", "Goodput", "Diagnosis"),
+    "/latency": ("Prompt and context", "Waterfall", "Load", "Readings", "Goodput", "Diagnosis"),
     "/sampling": ("Stages", "Order", "Draws", "Structure"),
     "/batching": ("Static and continuous", "Chunked prefill", "Batch sweep", "Prefill batching"),
     "/speculative-decoding": ("Round by round", "k and acceptance", "Sampled"),

@@ -1,4 +1,4 @@
-"""Four readings and goodput on the page, and each of them placed anywhere."""
+"""The tools' readings and goodput on the page, and each of them placed anywhere."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.pages.labs import choose, component, figure, run_of, texts
 def lab_page(app: AppTest) -> AppTest:
     app.run()
     app.switch_page("../lab/latency.py")
-    return choose(app.run(), "latency-lab-view", "Four readings")
+    return choose(app.run(), "latency-lab-view", "Readings")
 
 
 def test_the_readings_of_b_stand_by_tool_and_version_and_the_odd_ones_are_marked(lab_page: AppTest) -> None:
@@ -164,9 +164,9 @@ def test_without_a_miss_no_limit_is_blamed() -> None:
 
 
 def _readings() -> None:
-    from pages.ui.experiments.readings import ReadingSettings, four_readings  # noqa: PLC0415
+    from pages.ui.experiments.readings import ReadingSettings, tool_readings  # noqa: PLC0415
 
-    four_readings(ReadingSettings("Example A: a token at a time", 4), key="there", is_fixed=True)
+    tool_readings(ReadingSettings("Example A: a token at a time", 4), key="there", is_fixed=True)
 
 
 def _goodput() -> None:

@@ -32,7 +32,7 @@ class ReadingSettings:
 _DEFAULT = ReadingSettings()
 
 
-def four_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings", is_fixed: bool = False) -> None:
+def tool_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings", is_fixed: bool = False) -> None:
     """The request's events on a line, what each tool prints for them, and one sentence on where they part."""
     controls = Controls(key, is_fixed=is_fixed)
     drawing = st.container(border=True, key=f"card-{key}-chart")
