@@ -156,6 +156,7 @@ def test_growth_answers_with_the_published_numbers_of_the_8b(lab_page: AppTest) 
     assert shown(lab_page, "growth-numbers")[:3] == ["17.2 GB", "30,633", "4"]  # 122,532 / 4
     lab_page.selectbox("growth-weight-bits").set_value(4).run()
     assert shown(lab_page, "growth-numbers")[2] == "1"
+    assert "leave the embedding and the LM head in 16" in component(lab_page, "growth-numbers")["sentence"]
 
 
 def test_growth_names_the_rule_of_each_kind_of_attention(lab_page: AppTest) -> None:

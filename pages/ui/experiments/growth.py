@@ -136,6 +136,11 @@ def _words(spec: ModelSpec, context_len: int, machine: Hardware, space: Room) ->
     told = [rule(spec)]
     if context_len > spec.max_context:
         told.append(f"The model's own context ends at {spec.max_context:,} tokens: beyond it this is arithmetic.")
+    if spec.weight_bits < 16:
+        told.append(
+            f"Every weight is counted with {spec.weight_bits:g} bits; usual checkpoints leave the embedding and "
+            "the LM head in 16 and are larger."
+        )
     if space.free_bytes <= 0:
         told.append(
             f"The weights alone, {scaled(spec.weight_bytes, 'B')}, do not fit in {machine.name}: it takes several."
