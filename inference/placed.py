@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from inference.cost import Work as PassWork
 from inference.experiments import Job, Report, Work
-from inference.roofline import Ceilings, Floors, Regime, attainable, floors, share_of_roof
+from inference.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
 from inference.spec import ModelSpec
 from inference.sweeps import Point, Setting, Sweep
 
@@ -36,8 +36,8 @@ class Placed:
         """FLOP/s: estimated FLOPs over the measured median."""
         return self.work.flops / self.point.median_s
 
-    def regime(self, ceilings: Ceilings) -> Regime:
-        return floors(self.work, ceilings).regime
+    def explained(self, ceilings: Ceilings) -> Explained:
+        return explained(self.work, self.point.median_s, ceilings)
 
     def share(self, ceilings: Ceilings) -> float:
         """Of its roof, by the measured median."""

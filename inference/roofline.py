@@ -100,6 +100,43 @@ def share_of_roof(work: Work, seconds: float, ceilings: Ceilings) -> float:
     return max(least.compute_s, least.memory_s, least.overhead_s) / _positive(seconds)
 
 
+DOMINANT = 0.5
+"""A limit explains a pass if it alone takes at least this share of the measured time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What the three floors are of a measured time, as shares of it: estimated work under measured roofs."""
+
+    reading: float
+    """Moving the bytes at the measured bandwidth."""
+    arithmetic: float
+    overhead: float
+
+    @property
+    def unexplained(self) -> float:
+        """Below 0 the three are more than the pass took: they overlap, or a roof was measured too low."""
+        return 1 - self.reading - self.arithmetic - self.overhead
+
+    @property
+    def is_above_roof(self) -> bool:
+        """Whether one floor alone is longer than the pass: there is no such thing under a roof that holds."""
+        return max(self.reading, self.arithmetic, self.overhead) > 1
+
+    @property
+    def regime(self) -> Regime | None:
+        """The limit that dominates; None where no single one explains the pass."""
+        if max(self.reading, self.arithmetic, self.overhead) < DOMINANT:
+            return None
+        return Floors(self.arithmetic, self.reading, self.overhead).regime
+
+
+def explained(work: Work, seconds: float, ceilings: Ceilings) -> Explained:
+    """How much of a measured pass each limit accounts for."""
+    least, measured_s = floors(work, ceilings), _positive(seconds)
+    return Explained(least.memory_s / measured_s, least.compute_s / measured_s, least.overhead_s / measured_s)
+
+
 def share_of_bandwidth(work: Work, seconds: float, ceilings: Ceilings) -> float:
     """MBU: estimated bytes per measured second, as a share of the measured bandwidth.
 

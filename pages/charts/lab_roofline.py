@@ -11,9 +11,10 @@ from inference.placed import Placed
 from inference.placed import words as pass_words
 from inference.roofline import Ceilings, attainable
 from inference.trace import Phase
+from pages.charts.explained import shares, verdict
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, literal
-from pages.charts.units import percent, scaled, seconds, significant
+from pages.charts.units import scaled, seconds, significant
 
 HEIGHT = 380
 PHASES: tuple[Phase, ...] = ("prefill", "decode")
@@ -176,7 +177,8 @@ def _hover(one: Placed, ceilings: Ceilings | None) -> str:
         f"{len(point.times_s)} passes",
     ]
     if ceilings:
-        told.append(f"{one.regime(ceilings)}: {percent(one.share(ceilings))} of that roof")
+        found = one.explained(ceilings)
+        told.append(f"{verdict(found)}: {shares(found)} of its time, estimated")
     return "<br>".join(told)
 
 

@@ -4,11 +4,12 @@ import statistics
 
 import streamlit as st
 
-from inference.roofline import Regime, share_of_bandwidth, share_of_flops
+from inference.roofline import explained
 from inference.trace import Step, Trace
-from pages.charts.run import step_floors, step_work
+from pages.charts.explained import explanation
+from pages.charts.run import step_work
 from pages.charts.tokens import visible
-from pages.charts.units import percent, scaled, seconds, significant
+from pages.charts.units import scaled, seconds, significant
 from pages.ui import state
 from pages.ui.card import Card, Figure, card
 from pages.ui.screen import Screen
@@ -66,18 +67,11 @@ def _pass(trace: Trace) -> Card:
 
 
 def _verdict(trace: Trace, step: Step) -> str:
-    floors = step_floors(trace, step)
-    if floors is None or trace.ceilings is None:
+    if trace.ceilings is None:
         return "The machine's roofs were not measured, so the limit of this pass is not known."
-    work, regime = step_work(trace, step), floors.regime
-    bandwidth = percent(share_of_bandwidth(work, step.forward_s, trace.ceilings))
-    flops = percent(share_of_flops(work, step.forward_s, trace.ceilings))
-    words: dict[Regime, str] = {
-        "memory-bound": f"Memory-bound: {bandwidth} of the measured read bandwidth, {flops} of the matmul rate.",
-        "compute-bound": f"Compute-bound: {flops} of the measured matmul rate, {bandwidth} of the bandwidth.",
-        "overhead-bound": f"Overhead-bound: {bandwidth} of the measured bandwidth, {flops} of the matmul rate.",
-    }
-    return f"{words[regime]} Overhead of a pass: {seconds(trace.ceilings.overhead_s)}, measured."
+    if step.forward_s <= 0:
+        return "This pass was recorded with no time, so its limit is not known."
+    return explanation(explained(step_work(trace, step), step.forward_s, trace.ceilings))
 
 
 def metrics_row(screen: Screen) -> None:

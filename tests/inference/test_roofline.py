@@ -6,7 +6,7 @@ import pytest
 
 from inference.catalogue import models
 from inference.cost import Work, forward_work
-from inference.roofline import Ceilings, attainable, floors, regime, share_of_bandwidth, share_of_flops
+from inference.roofline import Ceilings, attainable, explained, floors, regime, share_of_bandwidth, share_of_flops
 
 LAPTOP = Ceilings(
     device="cpu",
@@ -65,3 +65,17 @@ def test_a_time_of_nothing_is_refused(share: object, seconds: float) -> None:
     assert callable(share)
     with pytest.raises(ValueError, match="above 0 seconds"):
         share(DECODE, seconds, LAPTOP)
+
+
+def test_a_limit_explains_a_pass_only_where_it_takes_half_of_its_time() -> None:
+    least = floors(DECODE, LAPTOP)
+    at_roof, far = (explained(DECODE, times * least.memory_s, LAPTOP) for times in (1, 2.01))
+    assert (at_roof.reading, at_roof.regime) == (pytest.approx(1), "memory-bound")
+    assert (far.reading, far.regime) == (pytest.approx(1 / 2.01), None)
+    assert far.reading + far.arithmetic + far.overhead + far.unexplained == pytest.approx(1)
+
+
+def test_a_pass_faster_than_its_floor_is_above_the_roof() -> None:
+    found = explained(DECODE, floors(DECODE, LAPTOP).memory_s / 1.2, LAPTOP)
+    assert found.is_above_roof
+    assert found.unexplained < 0

@@ -50,8 +50,8 @@ def test_a_point_lies_at_its_flops_per_byte_and_its_flops_over_the_median_with_q
     assert prefill.y[0] + prefill.error_y.array[0] == pytest.approx(1 / 0.2)
     assert prefill.y[0] - prefill.error_y.arrayminus[0] == pytest.approx(1 / 0.4)
     assert prefill.marker.color == palette.PREFILL
-    assert "memory-bound: 16.7 % of that roof" in prefill.hovertext[0]  # 50 ms of 300 ms
-    assert "compute-bound: 64.0 % of that roof" in prefill.hovertext[1]  # 640 ms of 1 s
+    assert "no single limit: reading 16.7 %, arithmetic 3.3 %" in prefill.hovertext[0]  # 50 and 10 of 300 ms
+    assert "compute-bound: reading 5.0 %, arithmetic 64.0 %" in prefill.hovertext[1]  # 50 and 640 ms of 1 s
 
 
 def test_measured_roofs_are_solid_and_bend_at_the_ridge() -> None:
@@ -114,13 +114,13 @@ def test_the_reason_names_the_three_floors_and_the_unexplained_rest() -> None:
     told = reason(Placed(Point(setting, (0.080,), ()), work), SMOLLM2, machine)
     assert "took 80.0 ms" in told
     assert "arithmetic 2.70 ms, 540 MB to move 54.0 ms, overhead 10.0 ms" in told
-    assert "memory-bound and reaches 67.5 % of that roof" in told
+    assert "The longest is 67.5 % of the time: it is memory-bound." in told
     assert "Overhead on top: 10.0 ms (12.5 %)" in told
     assert "Left unexplained: 16.0 ms (20.0 %)" in told  # 80 - 54 - 10
     fast = reason(Placed(Point(setting, (0.060,), ()), work), SMOLLM2, machine)
     assert "Together that is 4.00 ms more than was measured" in fast
     short = reason(Placed(Point(setting, (0.020,), ()), Work(1e6, 1e6, 0, 0, 0)), SMOLLM2, machine)
-    assert "overhead-bound and reaches 50.0 % of that roof" in short
+    assert "The longest is 50.0 % of the time: it is overhead-bound." in short
     assert "Bytes and arithmetic on top: 100 µs (0.50 %)" in short
 
 

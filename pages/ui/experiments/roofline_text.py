@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from inference.hardware import Hardware
 from inference.placed import Placed, reasons, words
-from inference.roofline import Ceilings
+from inference.roofline import Ceilings, Explained
 from inference.spec import ModelSpec
+from pages.charts.explained import verdict as verdict_of
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.live_chart import Table
 from pages.ui.prediction import Outcome, Prediction
@@ -46,7 +47,7 @@ def _line(one: Placed, ceilings: Ceilings | None) -> list[str]:
         return cells + ["no roof"] * 5
     return [
         *cells,
-        one.regime(ceilings),
+        verdict_of(one.explained(ceilings)),
         percent(one.share(ceilings)),
         seconds(one.work.flops / ceilings.flops),
         seconds(one.work.bytes / ceilings.bandwidth),
@@ -56,7 +57,7 @@ def _line(one: Placed, ceilings: Ceilings | None) -> list[str]:
 
 def reason(one: Placed, spec: ModelSpec, ceilings: Ceilings) -> str:
     """The three floors of a pass against its measured time, and what they leave unexplained."""
-    parts, regime = reasons(one, spec, ceilings), one.regime(ceilings)
+    parts, found = reasons(one, spec, ceilings), one.explained(ceilings)
     least = parts.least
 
     def share(time_s: float) -> str:
@@ -66,10 +67,12 @@ def reason(one: Placed, spec: ModelSpec, ceilings: Ceilings) -> str:
     told = [
         f"{name[:1].upper()}{name[1:]} took {seconds(parts.measured_s)}. Its floors: arithmetic "
         f"{seconds(least.compute_s)}, {scaled(one.work.bytes, 'B')} to move {seconds(least.memory_s)}, overhead "
-        f"{seconds(least.overhead_s)}. So it is {regime} and reaches {percent(one.share(ceilings))} of that roof."
+        f"{seconds(least.overhead_s)}. {_longest(found)}"
     ]
     on_top = (
-        ("Bytes and arithmetic", parts.roof_s) if regime == "overhead-bound" else ("Overhead", least.overhead_s)
+        ("Bytes and arithmetic", parts.roof_s)
+        if least.regime == "overhead-bound"
+        else ("Overhead", least.overhead_s)
     )
     told.append(f"{on_top[0]} on top: {share(on_top[1])}.")
     if parts.slower_s > 0:
@@ -84,6 +87,16 @@ def reason(one: Placed, spec: ModelSpec, ceilings: Ceilings) -> str:
             "was busier while its roofs were measured."
         )
     return " ".join(told)
+
+
+def _longest(found: Explained) -> str:
+    """Whether the longest floor explains the pass."""
+    share = max(found.reading, found.arithmetic, found.overhead)
+    if found.is_above_roof:
+        return "It lies above a measured roof: a processor cache helped, or the roof was measured too low."
+    if found.regime is None:
+        return f"The longest is {percent(share)} of the time: no single limit explains this pass."
+    return f"The longest is {percent(share)} of the time: it is {found.regime}."
 
 
 def verdict(prompt: float, step: float) -> Outcome:
