@@ -53,12 +53,12 @@ def _sizes(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
     prompt = max((run.prompt_tokens for run in _prefills(rows)), default=0)
     context = max((run.context_len for run in _decodes(rows)), default=0)
     if batch and made.batch_size > batch * _MUCH:
-        yield f"{made.batch_size:,} conversations in a step; the rows it was checked on end at {batch:,}."
+        yield f"{made.batch_size:,} conversations in a step; it was checked up to {batch:,} in a step."
     if prompt and made.workload.prompt_tokens > prompt * _MUCH:
-        yield f"{made.workload.prompt_tokens:,} prompt tokens; the rows it was checked on end at {prompt:,}."
+        yield f"{made.workload.prompt_tokens:,} prompt tokens; it was checked up to {prompt:,}."
     length = made.workload.prompt_tokens + made.workload.output_tokens // 2
     if context and length > context * _MUCH:
-        yield f"Steps at {length:,} tokens of context; the rows it was checked on end at {context:,}."
+        yield f"Steps at {length:,} tokens of context; it was checked up to {context:,}."
 
 
 def _kinds(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:

@@ -57,7 +57,7 @@ def _button(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> N
     is_running, has_result = bool(found and found.is_running), bool(found and found.result is not None)
     is_next = not (is_running or has_result or state.tab().is_in_lesson)
     st.button(
-        "Measuring" if is_running else "Measure again" if has_result else label,
+        f"{label} again" if has_result and not is_running else label,
         key=f"{key}-start",
         on_click=actions.start_measuring,
         args=(job,),

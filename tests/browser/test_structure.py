@@ -33,7 +33,7 @@ def test_text_typed_just_before_the_click_is_what_runs(structure: LabPage) -> No
     strip = structure.page.locator(".strip")
     for number in range(3):
         _editor(structure).fill(f"Pluto {number}")
-        structure.press("Generate" if number == 0 else "Measure again")
+        structure.press("Generate" if number == 0 else "Generate again")
         expect(strip).to_have_text(f"Pluto␣{number}")
 
 
@@ -42,7 +42,7 @@ def test_the_arrow_keys_go_from_token_to_token(structure: LabPage) -> None:
     structure.press("Generate")
     strip = structure.page.get_by_role("listbox", name="Output, token by token")
     expect(strip.get_by_role("option").nth(1)).to_be_visible()
-    expect(structure.page.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(structure.page.get_by_role("button", name="Generate again")).to_be_visible()
     strip.focus()
     for key, place in (("Home", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         structure.page.keyboard.press(key)

@@ -69,7 +69,7 @@ def test_the_answer_is_neither_yes_nor_no() -> None:
 
 def test_the_words_name_whom_each_way_helps_and_when_it_loses() -> None:
     told = words(uses("llama-3.1-8b"), 8)
-    assert "3.73 times as fast, not 8 times, for nobody shares out 64 exchanges, 640 µs" in told
+    assert "3.73 times as fast, not 8 times, because nobody shares out 64 exchanges, 640 µs" in told
     assert "16 are slower again" in told
     assert "7 of these 8 stand idle" in told
     assert "Expert parallelism" in told

@@ -248,7 +248,7 @@ def test_an_optimisation_that_does_nothing_here_is_in_the_table_too() -> None:
         "Tokens per pass",
         "1.00 tokens per pass",
         "3.36 tokens per pass",
-        "3.36 x",
+        "3.36 times",
     ] in rows
 
 

@@ -162,7 +162,7 @@ def test_the_losing_preset_says_that_nothing_hit(app: AppTest) -> None:
     placed = AppTest.from_function(_changed, default_timeout=20).run()
     words = component(placed, "there-numbers")["sentence"]
     assert "Only the first 2 tokens are equal" in words
-    assert "none hits and prefill is no shorter" in words
+    assert "none hits and all is computed again" in words
     assert component(placed, "there-numbers")["figures"][1]["value"] == "none"
     (_, cached, *_) = figure(placed, "there-blocks")["data"]
     assert cached["hovertext"] == [], "there is nothing to outline"

@@ -176,7 +176,7 @@ def test_it_is_a_view_of_the_sampling_lab(app: AppTest) -> None:
     app.switch_page("../lab/sampling.py")
     lab = choose(app.run(), "sampling-lab-view", "Structure")
     assert not lab.exception
-    assert lab.button("structure-run-start").label in ("Generate", "Measure again")
+    assert lab.button("structure-run-start").label in ("Generate", "Generate again")
     assert lab.text_area("structure-person-constraint").value
 
 

@@ -1,5 +1,6 @@
 """Whether the model says the same without its KV cache: logit difference and first other token, per dtype."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -22,8 +23,8 @@ class AgreementSettings:
 _DEFAULT = AgreementSettings()
 _WHY = (
     "Both ways compute the same sums, in passes of different shapes, so they are added up in another order and "
-    "rounded differently: hardly in float32, visibly in bfloat16. Where two tokens are almost equally likely, that "
-    "decides between them, and the texts part. Here both ways are always fed the tokens chosen with the cache."
+    "may be rounded differently. Where two tokens are almost equally likely, that decides between them, and the "
+    "texts part. Here both ways are always fed the tokens chosen with the cache."
 )
 
 
@@ -43,7 +44,20 @@ def agreement(settings: AgreementSettings = _DEFAULT, *, key: str = "agreement",
             with column, st.container(border=True, key=f"card-{key}-{dtype}"):
                 card(_card(dtype, found.get(dtype)), key=f"{key}-{dtype}")
         with st.container(key=f"{key}-words"):
-            st.text(_WHY)
+            st.text(words(tuple(found.values())))
+
+
+def words(found: Sequence[Agreement]) -> str:
+    """Why the logits differ, and in which dtype they do so more."""
+    if len(found) < len(DTYPES):
+        return _WHY
+    least, most = sorted(found, key=lambda one: one.largest)
+    if most.largest == least.largest:
+        return f"{_WHY} Both dtypes differ by as much here."
+    return (
+        f"{_WHY} {most.dtype} differs by up to {significant(most.largest)}, {least.dtype} by up to "
+        f"{significant(least.largest)}."
+    )
 
 
 def _draw(found: tuple[Agreement, ...], num_tokens: int, key: str) -> None:

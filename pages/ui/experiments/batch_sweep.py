@@ -10,9 +10,10 @@ from inference.roofline import Ceilings
 from inference.sweep_jobs import BATCH_CONTEXT, BATCH_SIZES, batch_job
 from inference.sweeps import Point, Sweep
 from pages.charts.batching import rate_by_batch, time_by_batch
-from pages.charts.units import percent, seconds, significant
+from pages.charts.units import count, percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiment import run_job
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 
 
@@ -57,7 +58,7 @@ def batch_sweep(
             table=lambda: _table(points, costs),
         )
     with st.container(key=f"{key}-words"):
-        st.text(_words(sweep, points, costs, ceilings, crossover))
+        st.text(words(sweep, points, costs, ceilings, crossover))
 
 
 def _table(points: Sequence[Point], costs: Sequence[BatchCost]) -> Table:
@@ -79,7 +80,7 @@ def _table(points: Sequence[Point], costs: Sequence[BatchCost]) -> Table:
     return Table(columns + known, rows)
 
 
-def _words(
+def words(
     sweep: Sweep | None,
     points: Sequence[Point],
     costs: Sequence[BatchCost],
@@ -88,18 +89,46 @@ def _words(
 ) -> str:
     if sweep is None or len(points) < 2:
         return "A decode pass reads every weight whether it serves one sequence or many: measure what that buys."
-    first, last = points[0], points[-1]
-    told = (
-        f"It helps decode: from batch {first.setting.batch_size} to {last.setting.batch_size} tokens per second in "
-        f"all grow {significant(tokens_per_s(last) / tokens_per_s(first))} times. The price is each sequence's own "
-        f"pace: a token takes {seconds(last.median_s)} instead of {seconds(first.median_s)}."
-    )
+    told = f"{_growth(points)} {_pace(points[0], points[-1])}"
     if not costs or ceilings is None or crossover is None:
         return f"{told} Where the weights stop being the cost needs this machine's roofs, not measured yet."
     return (
-        f"{told} The condition is that the weights are the cost: by the measured roofs arithmetic overtakes "
-        f"reading them at batch {significant(crossover, 2)}, estimated (ridge point × bytes per weight / 2). "
-        f"{_unshared(costs[-1], sweep)}{_thin(points)}"
+        f"{told} The condition is that the weights are the cost: by the measured roofs, arithmetic overtakes "
+        f"reading them at a batch of about {count(max(crossover, 1))}, estimated (ridge point × bytes per weight / "
+        f"2). {_unshared(costs[-1], sweep)}{_thin(points)}"
+    )
+
+
+def _growth(points: Sequence[Point]) -> str:
+    """How far a larger batch brings more tokens per second, and what comes after that."""
+    first, last, best = points[0], points[-1], max(points, key=tokens_per_s)
+
+    def times(one: Point) -> str:
+        return f"{significant(tokens_per_s(one) / tokens_per_s(first))} times"
+
+    if way(tokens_per_s(first), tokens_per_s(best)) != "more":
+        return (
+            f"A larger batch gains nothing here: batch {last.setting.batch_size} gives {times(last)} the tokens "
+            f"per second of batch {first.setting.batch_size}."
+        )
+    told = (
+        f"It helps decode: batch {best.setting.batch_size} gives {times(best)} the tokens per second of batch "
+        f"{first.setting.batch_size}"
+    )
+    if way(tokens_per_s(best), tokens_per_s(last)) != "less":
+        return f"{told}."
+    return f"{told}, and there it ends: batch {last.setting.batch_size} gives only {times(last)} as many."
+
+
+def _pace(first: Point, last: Point) -> str:
+    if way(first.median_s, last.median_s) == "more":
+        return (
+            f"The price is each sequence's own pace: a token takes {seconds(last.median_s)} instead of "
+            f"{seconds(first.median_s)}."
+        )
+    return (
+        f"Each sequence keeps its pace: a token takes {seconds(last.median_s)} at batch {last.setting.batch_size} "
+        f"and {seconds(first.median_s)} at batch {first.setting.batch_size}."
     )
 
 

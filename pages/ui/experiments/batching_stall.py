@@ -7,6 +7,7 @@ from inference.batching_lanes import requests_seen
 from inference.metrics import itl_s, ttft_s
 from pages.charts.units import seconds, significant
 from pages.ui.experiments.batching_text import median
+from pages.ui.experiments.compared import way
 
 
 def stall(found: Comparison) -> str:
@@ -24,12 +25,42 @@ def stall(found: Comparison) -> str:
             "too: both arms did the same, and what differs is noise. Lower the limit to see it."
         )
     return (
-        f"It protects decode: while the prompt came in, a running stream waited up to {seconds(worst[0])} for its "
-        f"next token, with chunks {seconds(worst[1])}. The newcomer pays: its TTFT is {seconds(ttfts[1])} instead "
-        f"of {seconds(ttfts[0])}, for its prompt took {num_chunks} passes that each read the weights and its cache "
-        "so far again. The condition is a prompt long enough to stall anybody: the streams' median gap is "
-        f"{seconds(median(_stream_gaps(whole)))}."
+        f"{_streams(worst[0], worst[1])} {_newcomer(ttfts[0], ttfts[1], num_chunks)} The condition is a prompt "
+        f"long enough to stall anybody: the streams' median gap is {seconds(median(_stream_gaps(whole)))}."
     )
+
+
+def _streams(whole_s: float, chunked_s: float) -> str:
+    told = (
+        f"while the prompt came in, a running stream waited up to {seconds(whole_s)} for its next token, "
+        f"with chunks up to {seconds(chunked_s)}."
+    )
+    openings = {
+        "less": "It protects decode:",
+        "the same": "It protected nobody here:",
+        "more": "It did not protect decode here:",
+    }
+    return f"{openings[way(whole_s, chunked_s)]} {told}"
+
+
+def _newcomer(whole_s: float, chunked_s: float, num_chunks: int) -> str:
+    match way(whole_s, chunked_s):
+        case "more":
+            return (
+                f"The newcomer pays: its TTFT is {seconds(chunked_s)} instead of {seconds(whole_s)}, because its "
+                f"prompt took {num_chunks} passes, and each reads the weights and its cache so far again."
+            )
+        case "the same":
+            return (
+                f"The newcomer pays nothing that can be measured: its TTFT is {seconds(chunked_s)} with chunks and "
+                f"{seconds(whole_s)} without, although its prompt took {num_chunks} passes."
+            )
+        case "less":
+            return (
+                f"The newcomer did not pay here: its TTFT is {seconds(chunked_s)} with chunks and "
+                f"{seconds(whole_s)} without, although its prompt took {num_chunks} passes. On a quiet machine "
+                "reading the weights again for every chunk takes longer, not less: serve them again."
+            )
 
 
 def stall_totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:

@@ -7,6 +7,7 @@ from inference.batching import Comparison, Served
 from inference.batching_lanes import requests_seen
 from inference.metrics import Request, itl_s, tps_per_user, ttft_s
 from pages.charts.units import seconds, significant
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table
 
 
@@ -82,19 +83,36 @@ def passes_table(arms: Sequence[Served]) -> Table:
 def explanation(found: Comparison) -> str:
     """The phase it helps, the price and the condition, as this run shows them."""
     static, continuous = found.arms
-    passes = len(static.passes) / len(continuous.passes)
-    rate = continuous.tokens_per_s / static.tokens_per_s
     return " ".join(
-        [
-            f"It helps decode: static groups left {static.idle_slots:,} of {static.offered_slots:,} slots idle, "
-            f"continuous ones {continuous.idle_slots:,} of {continuous.offered_slots:,}, so "
-            f"{len(continuous.passes):,} passes did what {len(static.passes):,} did ({significant(passes)} to 1, "
-            f"counted); tokens per second were {significant(rate)} times as many"
-            + (", less than the passes say because a fuller pass takes longer." if rate < 0.97 * passes else "."),
-            _price(continuous),
-            _condition(static, passes),
-        ]
+        [_gain(static, continuous), _slots(static, continuous), _price(continuous), _condition(static, continuous)]
     )
+
+
+def _gain(static: Served, continuous: Served) -> str:
+    times = significant(continuous.tokens_per_s / static.tokens_per_s)
+    match way(static.tokens_per_s, continuous.tokens_per_s):
+        case "more":
+            return f"It helps decode: {times} times the tokens per second of static groups."
+        case "the same":
+            return f"It changes nothing that can be measured here: {times} times the tokens per second."
+        case "less":
+            return f"It loses here: {times} times the tokens per second of static groups."
+
+
+def _slots(static: Served, continuous: Served) -> str:
+    """The count behind it, which no noise touches."""
+    many, few = len(static.passes), len(continuous.passes)
+    told = (
+        f"Static groups left {static.idle_slots:,} of {static.offered_slots:,} slots idle, continuous ones "
+        f"{continuous.idle_slots:,} of {continuous.offered_slots:,}"
+    )
+    if few == many:
+        return f"{told}, and both took {many:,} passes."
+    if few > many:
+        return f"{told}, and they took {few:,} passes instead of {many:,}."
+    ratio, rate = many / few, continuous.tokens_per_s / static.tokens_per_s
+    fuller = " A fuller pass takes longer, so time gains less than the count." if rate < 0.97 * ratio else ""
+    return f"{told}, so {few:,} passes did what {many:,} did ({significant(ratio)} to 1, counted).{fuller}"
 
 
 def _price(arm: Served) -> str:
@@ -110,12 +128,15 @@ def _price(arm: Served) -> str:
     )
 
 
-def _condition(static: Served, passes: float) -> str:
+def _condition(static: Served, continuous: Served) -> str:
     outputs = [one.output_tokens for one in static.plan.arrivals]
-    if passes < 1.01:
+    if len(continuous.passes) >= len(static.passes):
+        are_alike = len({(one.before_pass, one.output_tokens) for one in static.plan.arrivals}) == 1
         return (
             "It gains nothing here: requests that are as long as each other and come together free their slots "
             "together, so a group never waits for anybody."
+            if are_alike
+            else "It gains nothing here: no slot fell free while somebody waited for it."
         )
     return (
         f"The condition is that requests differ, in length or in arrival: here outputs are {min(outputs):,} to "

@@ -20,6 +20,7 @@ from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
 from pages.ui.experiment import finished
+from pages.ui.experiments.compared import way
 from pages.ui.experiments.two_processes import DEFAULT_JOB
 from pages.ui.live_chart import Table, live_chart
 
@@ -49,7 +50,7 @@ _DEFAULT = FleetSettings()
 def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: bool = False) -> None:
     """Goodput of every split of the workers under Poisson arrivals, and the simulation against a real run."""
     drawing = st.container(border=True, key=f"card-{key}-chart")
-    words = st.container(key=f"{key}-words")
+    telling = st.container(key=f"{key}-words")
     comparison = finished(DEFAULT_JOB)
     chosen = _chosen(settings, comparison, key, is_fixed=is_fixed)
     speed, per_token = _speed(chosen, comparison)
@@ -69,8 +70,8 @@ def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: b
             alt="Requests per second within both limits against the number of prefill workers.",
             table=lambda: _table(splits, together, chosen.num_workers),
         )
-    with words:
-        st.text(_words(splits, together, chosen))
+    with telling:
+        st.text(words(splits, together, chosen))
     with st.container(border=True, key=f"card-{key}-check"):
         rows = check(comparison, _bytes_per_token()) if comparison else ()
         data_table(
@@ -138,19 +139,23 @@ def _goodput(
     return splits, of(Fleet(workers, 0, link))
 
 
-def _words(splits: tuple[tuple[int, float], ...], together: float, chosen: FleetSettings) -> str:
+def words(splits: tuple[tuple[int, float], ...], together: float, chosen: FleetSettings) -> str:
     number, best = max(splits, key=lambda split: split[1])
     if max(best, together) == 0:
         return "No request keeps both limits: choose longer limits, fewer requests a second, or more workers."
-    apart = f"{number} prefill workers of {chosen.num_workers} give {significant(best)}"
-    verdict = (
-        f"Apart wins: {apart} requests/s within the limits, all colocated {significant(together)}."
-        if best > together
-        else f"Colocated wins: {significant(together)} requests/s within the limits; the best split, {apart}."
-    )
+    split = f"{number} prefill worker{'s' * (number != 1)} of {chosen.num_workers}"
+    rates = {
+        "more": f"Apart wins: {split} give {significant(best)} requests/s within the limits, all colocated "
+        f"{significant(together)}.",
+        "the same": f"It makes no difference: {split} give {significant(best)} requests/s within the limits, all "
+        f"colocated {significant(together)}.",
+        "less": f"Colocated wins: all together give {significant(together)} requests/s within the limits; the best "
+        f"split, {split}, gives {significant(best)}.",
+    }
     return (
-        f"{verdict} {significant(chosen.requests_in_10_s / 10)} arrive a second. The limits decide: try a "
-        "looser one on TPOT. What keeping apart buys is the pace of every stream, not more work done."
+        f"{rates[way(together, best, noise=0.01)]} {significant(chosen.requests_in_10_s / 10)} arrive a second. "
+        "The limits decide: try a looser one on TPOT. Keeping the phases apart steadies the pace of every stream; "
+        "it does not get more work done."
     )
 
 

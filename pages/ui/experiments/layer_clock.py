@@ -62,22 +62,32 @@ def words(found: list[ClockRow]) -> str:
         one = found[0]
         return (
             f"{one.run.spec.name}: {seconds(one.run.seconds)} for {one.run.spec.num_layers} layers, "
-            f"{significant(one.times_floor)} times its floor of {seconds(one.floor_s)}. {_MORAL}"
+            f"{significant(one.times_floor)} times its floor of {seconds(one.floor_s)}. {_moral(one)}"
         )
     small, large = pair.small, pair.large
     return (
         f"{large.run.spec.name} has {significant(pair.params_ratio)} times the parameters of "
         f"{small.run.spec.name} and takes {significant(pair.seconds_ratio)} times as long, "
-        f"{seconds(large.run.seconds)} instead of {seconds(small.run.seconds)}: it has "
+        f"{seconds(large.run.seconds)} instead of {seconds(small.run.seconds)}; it has "
         f"{large.run.spec.num_layers} layers instead of {small.run.spec.num_layers}. At the roofline it would be "
-        f"{seconds(large.floor_s)} and {seconds(small.floor_s)}. {_MORAL}"
+        f"{seconds(large.floor_s)} and {seconds(small.floor_s)}. {_moral(large)}"
     )
 
 
-_MORAL = (
-    "An eager stack launches every operator of every layer from Python; the accelerator waits. More bandwidth or "
-    "FLOP/s would not help: CUDA graphs, compilation or fewer layers do. Where the floor is near, the clock hides."
-)
+_NEAR = 2.0
+"""Times its floor: below that, more than half of the time is the floor's."""
+
+
+def _moral(one: ClockRow) -> str:
+    """For a pass far above its floor, and for one that is near it."""
+    if one.times_floor < _NEAR:
+        return (
+            "Here the floor is near, so the clock of the layers hides behind the bytes: more bandwidth would help."
+        )
+    return (
+        "An eager stack launches every operator of every layer from Python, and the accelerator waits. More "
+        "bandwidth or FLOP/s would not help; CUDA graphs, compilation or fewer layers do."
+    )
 
 
 def _pair(found: list[ClockRow]) -> Contrast | None:

@@ -53,7 +53,7 @@ def load(settings: LoadSettings = _DEFAULT, *, key: str = "load", is_fixed: bool
             alt="Percentiles of TTFT against the server's load: flat at first, steep near 100 %.",
             table=lambda: _table(rows),
         )
-    st.text(_sentence(now, chosen))
+    st.text(sentence(now, chosen))
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +82,9 @@ def _table(rows: tuple[AtLoad, ...]) -> Table:
     )
 
 
-def _sentence(now: AtLoad, chosen: float) -> str:
+def sentence(now: AtLoad, chosen: float) -> str:
+    if now.p99_s <= now.service_s:
+        return f"At load {percent(chosen)} nobody queues: TTFT is {seconds(now.service_s)}, the prefill alone."
     queued = percent(1 - now.service_s / now.p99_s)
     return (
         f"At load {percent(chosen)}: p50 {seconds(now.p50_s)}, p99 {seconds(now.p99_s)}; without a queue "

@@ -74,8 +74,8 @@ def _tensor(split: Use, alone: Use, uses: Sequence[Use]) -> str:
         )
     told = (
         f"Split over {split.count}, a token takes {seconds(split.plan.itl_s)} instead of {seconds(one_s)}: "
-        f"{significant(one_s / split.plan.itl_s)} times as fast, not {split.count} times, for nobody shares out "
-        f"{rest}."
+        f"{significant(one_s / split.plan.itl_s)} times as fast, not {split.count} times, because nobody "
+        f"shares out {rest}."
     )
     steps = {one.count: one.plan.itl_s for one in uses if one.way == "tensor parallel"}
     best = min(steps, key=lambda count: steps[count])

@@ -154,8 +154,20 @@ def words(costs: Costs) -> str:
     if swapped:
         told.append(_swap(costs, swapped))
     elif all(orders):
-        told.append("The order is the same for both: one machine has more of every number that counts here.")
+        told.append(_same_order(next(iter(costs.values()))))
     return " ".join(told)
+
+
+def _same_order(found: tuple[Cost, ...]) -> str:
+    best, *others = (one.plan for one in found)
+    has_all = all(
+        peak(best.spec, best.hardware) >= peak(one.spec, one.hardware)
+        and best.hardware.bandwidth >= one.hardware.bandwidth
+        for one in others
+    )
+    if has_all and others:
+        return "The order is the same for both: the first has at least as much FLOP/s and bandwidth as any other."
+    return "The order is the same for both."
 
 
 def _pairs(order: list[str]) -> list[tuple[str, str]]:

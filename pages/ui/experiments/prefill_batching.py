@@ -10,6 +10,7 @@ from pages.charts.batching import mean_ttft_chart, together_chart
 from pages.charts.units import seconds, significant
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 
 _COUNTS = (2, 4, 8)
@@ -60,7 +61,7 @@ def _draw(found: Sequence[Batched], count: int, key: str) -> None:
             table=lambda: _table(found),
         )
     with st.container(key=f"{key}-words"):
-        st.text(_words(found))
+        st.text(words(found))
 
 
 def _table(found: Sequence[Batched]) -> Table:
@@ -80,23 +81,44 @@ def _table(found: Sequence[Batched]) -> Table:
     )
 
 
-def _words(found: Sequence[Batched]) -> str:
+def words(found: Sequence[Batched]) -> str:
     if not found:
         return (
             "Decode gains from batching because one sequence leaves the arithmetic idle. A prompt brings many "
             "tokens of its own: measure what is left to gain."
         )
     shortest, longest = found[0], found[-1]
-    told = (
-        f"It helps the prefill of short prompts: {shortest.num_prompts} of {shortest.num_tokens:,} tokens in one "
-        f"pass give {significant(shortest.gain)} times the throughput of one after another"
+    told = [_gain(shortest)]
+    if longest is not shortest:
+        told.append(_gain(longest))
+        if way(shortest.gain, longest.gain) == "less":
+            told.append("The longer a prompt, the more of the machine it fills on its own, and the less is left.")
+        told.append(_wait(longest))
+    if way(1, shortest.gain) == "more":
+        told.append("The condition is prompts with fewer tokens than the machine needs to be busy.")
+    return " ".join(told)
+
+
+def _gain(one: Batched) -> str:
+    prompts = f"{one.num_prompts} prompts of {one.num_tokens:,} token{'s' * (one.num_tokens != 1)}"
+    match way(1, one.gain):
+        case "more":
+            return f"{prompts} are done {significant(one.gain)} times as fast in one pass as one after another."
+        case "the same":
+            return f"{prompts} are done as fast in one pass as one after another ({significant(one.gain)} times)."
+        case "less":
+            return f"{prompts} take {significant(1 / one.gain)} times as long in one pass as one after another."
+
+
+def _wait(one: Batched) -> str:
+    """In one pass everybody waits for everybody."""
+    ratio = (
+        f"at {one.num_tokens:,} tokens the mean TTFT is {significant(one.ttft_ratio)} times that of taking turns"
     )
-    if longest is shortest:
-        return f"{told}."
-    price = significant(longest.ttft_ratio)
-    return (
-        f"{told}, of {longest.num_tokens:,} tokens {significant(longest.gain)} times: one such prompt fills the "
-        "machine, and more tokens only take longer. The price is waiting for each other: at "
-        f"{longest.num_tokens:,} tokens the mean TTFT is {price} times that of taking turns. The condition is a "
-        "prompt with fewer tokens than the machine needs to be busy."
-    )
+    match way(1, one.ttft_ratio):
+        case "more":
+            return f"The price is waiting for each other: {ratio}."
+        case "the same":
+            return f"Waiting for each other costs nothing here: {ratio}."
+        case "less":
+            return f"Nobody pays for it: {ratio}."

@@ -10,10 +10,11 @@ from inference.prefix_records import estimated_ttft_s, median_ttft_s
 from inference.roofline import Ceilings
 from pages.charts.prefix import token_bars
 from pages.charts.prefix_ttft import ttft_turns
-from pages.charts.units import percent, scaled, seconds, significant
+from pages.charts.units import percent, scaled, seconds
 from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 
 
@@ -117,22 +118,23 @@ def words(found: Chat) -> str:
     served = [turn.warm[-1] for turn in found.turns]
     cached, prompt = sum(one.cached_tokens for one in served), sum(one.prompt_tokens for one in served)
     last = found.turns[-1]
-    ratio = median_ttft_s(last.cold) / median_ttft_s(last.warm)
+    cold_s, warm_s = median_ttft_s(last.cold), median_ttft_s(last.warm)
     equal = all(turn.both.are_equal for turn in found.turns)
     replies = "The replies are the same both ways" if equal else "Some replies part at a near tie"
     price = f"The price: {scaled(found.kept_bytes, 'B')} kept by turn {len(found.turns)}."
     if not cached:
-        cold, warm = (seconds(median_ttft_s(served)) for served in (last.cold, last.warm))
         return (
-            f"None of {prompt:,} prompt tokens came from the cache: the time of day changes in the first block, so "
-            f"every later block is new too, and the last turn's TTFT is {cold} without reuse and {warm} with it. "
+            f"None of {prompt:,} prompt tokens came from the cache: the first block is another in every turn, so "
+            f"every later block is new too, and the last turn's TTFT is {seconds(cold_s)} without reuse and "
+            f"{seconds(warm_s)} with it. "
             f"{price} The condition is the same beginning: put what changes at the end."
         )
+    helped = "It helps prefill" if way(cold_s, warm_s) == "less" else "It does not shorten prefill here"
     return (
-        f"It helps prefill: {percent(cached / prompt)} of all prompt tokens came from the cache, and the last "
-        f"turn's TTFT is {significant(ratio)} times shorter. {replies}; decode takes {_itl(found)} a token, "
-        f"without and with reuse. {price} The condition: every turn begins with exactly the tokens of the one "
-        "before; a partial block at the end is always computed again."
+        f"{helped}: {percent(cached / prompt)} of all prompt tokens came from the cache, and the last turn's TTFT "
+        f"is {seconds(warm_s)} with reuse and {seconds(cold_s)} without. {replies}; decode takes {_itl(found)} a "
+        f"token, without and with reuse. {price} The condition: every turn begins with exactly the tokens of the "
+        "one before; a partial block at the end is always computed again."
     )
 
 

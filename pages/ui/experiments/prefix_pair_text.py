@@ -6,6 +6,7 @@ from inference.prefix_pair import PairRun
 from inference.prefix_records import median_ttft_s, saving
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.card import Card, Figure
+from pages.ui.experiments.compared import way
 
 _HEIGHT = 142
 
@@ -46,12 +47,17 @@ def words(found: PairRun) -> str:
     if not warm.hit_blocks:
         return (
             f"Only the first {found.shared_tokens:,} tokens are equal, no full block of {found.block_size} before "
-            "the last token: each later block has another parent, so none hits and prefill is no shorter "
+            "the last token: each later block has another parent, so none hits and all is computed again "
             f"({seconds(cold_s)} cold, {seconds(warm_s)} warm). {price}"
         )
-    helped = f"It helps prefill: {seconds(cold_s)} became {seconds(warm_s)} to the first token."
+    helped = {
+        "less": f"It helps prefill: {seconds(cold_s)} became {seconds(warm_s)} to the first token.",
+        "the same": f"It changes nothing that can be measured: {seconds(cold_s)} to the first token cold, "
+        f"{seconds(warm_s)} warm.",
+        "more": f"It does not help here: {seconds(cold_s)} to the first token cold, {seconds(warm_s)} warm.",
+    }[way(cold_s, warm_s)]
     if found.both:
-        helped += f" Decode is as it was, {_outputs(found)}."
+        helped += f" Decode goes on from the same cache, {_outputs(found)}."
     return (
         f"{helped} {price} The condition: the same tokens from position 0 on, in whole blocks; "
         f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit."

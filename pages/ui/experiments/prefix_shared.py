@@ -20,6 +20,7 @@ from pages.charts.prefix import kept_blocks, token_bars
 from pages.charts.units import percent, scaled, seconds
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 
 BUDGETS_MB = (0.5, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 60.0)
@@ -117,9 +118,11 @@ def words(found: SharedRun) -> str:
     share = f"{percent(found.hit_share)} of all prompt tokens" if hit else "No prompt token"
     told = [f"{share} came from the cache."]
     if hit and missed:
+        hit_s, missed_s = statistics.median(hit), statistics.median(missed)
+        helped = "It helps prefill" if way(missed_s, hit_s) == "less" else "It does not shorten prefill here"
         told.append(
-            f"It helps prefill: a median TTFT of {seconds(statistics.median(hit))} where something hit "
-            f"({len(hit)} requests), {seconds(statistics.median(missed))} where nothing did ({len(missed)})."
+            f"{helped}: a median TTFT of {seconds(hit_s)} where something hit ({_requests(len(hit))}) and "
+            f"{seconds(missed_s)} where nothing did ({_requests(len(missed))})."
         )
     elif missed and len(missed) > 1:
         told.append(f"Prefill computed everything: a median TTFT of {seconds(statistics.median(missed))}.")
@@ -129,6 +132,10 @@ def words(found: SharedRun) -> str:
     )
     told.append(_TURNS if num_evicted and len({one.prompt for one in found.arrivals}) > 1 else _ONE)
     return " ".join(told)
+
+
+def _requests(number: int) -> str:
+    return f"{number:,} request{'s' * (number != 1)}"
 
 
 _ONE = (

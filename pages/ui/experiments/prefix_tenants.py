@@ -86,19 +86,18 @@ def _draw(guesses: tuple[Guess, ...], longest_s: float, *, title: str, is_salted
 
 def words(found: Tenants) -> str:
     """What the clock says without salts and with them, why, and the price of the salt."""
-    (first, times), (_, salted_times) = (spread(found.guesses, is_salted=arm) for arm, _ in _ARMS)
+    (first, times), (salted_first, salted_times) = (spread(found.guesses, is_salted=arm) for arm, _ in _ARMS)
     hits = [guess.together[0].hit_blocks for guess in found.guesses]
     if len(set(hits)) == 1:
         told = (
             f"Every guess hits the same {hits[0]} blocks, because partial blocks are never kept: the fastest is "
-            f"{significant(times)} times ahead of the next, which tells nothing."
+            f"{significant(times)} times ahead of the next, {_TELLS_NOTHING[times > _CLEAR]}"
         )
     elif times > _CLEAR and first == TRUE_SECRET:
         told = (
             f"On one cache {SECRETS[first]} is answered {significant(times)} times sooner than the next guess: a "
-            "hit shortens prefill, so timing reveals what another tenant has asked. With a salt in every hash "
-            f"nothing of another tenant's hits, and the fastest guess is only {significant(salted_times)} times "
-            "ahead of the next."
+            "hit shortens prefill, so timing reveals what another tenant has asked. With a salt in every hash, "
+            f"tenant B hits nothing that tenant A left, and {_salted(salted_first, salted_times)}"
         )
     else:
         told = (
@@ -108,12 +107,26 @@ def words(found: Tenants) -> str:
     return f"{told} {_price(found)}" if found.added_blocks_salted is not None else told
 
 
+_TELLS_NOTHING = {
+    False: "which tells nothing.",
+    True: "which is noise: all of them had the same to compute.",
+}
+
+
+def _salted(first: int, times: float) -> str:
+    ahead = f"{significant(times)} times ahead of the next"
+    if times <= _CLEAR:
+        return f"the fastest guess is only {ahead}."
+    noise = "noise that happens to favour the right one" if first == TRUE_SECRET else "noise, for it is a wrong one"
+    return f"the fastest guess is {ahead}: {noise}."
+
+
 def _price(found: Tenants) -> str:
     right = found.guesses[TRUE_SECRET]
     together_s, salted_s = (statistics.median(one.ttft_s for one in arm) for arm in (right.together, right.salted))
     per_block = right.together[0].block_size
     return (
-        f"The price of the salt: where both tenants ask the same, tenant B's prefill takes {seconds(salted_s)} "
-        f"instead of {seconds(together_s)}, and {found.added_blocks_salted} blocks of {per_block} tokens are kept "
+        f"The price of the salt: where both tenants ask the same, tenant B's TTFT is {seconds(salted_s)} with it "
+        f"and {seconds(together_s)} without, and {found.added_blocks_salted} blocks of {per_block} tokens are kept "
         f"a second time instead of {found.added_blocks}."
     )

@@ -18,7 +18,7 @@ from inference.recompute import (
 )
 from inference.sweeps import Point, Sweep
 from pages.charts.recompute import time_chart, token_forwards_chart
-from pages.charts.units import seconds, significant
+from pages.charts.units import count, seconds, significant
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import finished, run_job
 from pages.ui.live_chart import Table, live_chart
@@ -127,7 +127,7 @@ def words(sweep: Sweep, lengths: Sequence[int]) -> str:
     if last[0].setting.context_len < lengths[-1]:
         return told[0]  # it goes on, or was cancelled
     if (where := crossing(sweep)) is not None:
-        told.append(f"The arms cross at about {significant(where, 2)} tokens.")
+        told.append(f"The arms cross at about {count(where)} tokens.")
     elif ratio(last) <= 1:
         told.append("The arms do not cross: the cache saves no time at any of these lengths.")
     else:

@@ -18,6 +18,7 @@ from pages.ui.experiments.speculation_strip import token_text
 from pages.ui.live_chart import live_chart
 
 _NUM_DRAWS = (500, 2_000, 10_000)
+RARE = 1e-3  # as often as this honest draws miss by so much
 PUBLISHED, MISTAKE = "what the draft left over", "the model's chances again"
 
 
@@ -107,10 +108,23 @@ def words(run: SampledDraws) -> str:
     )
     if run.is_mistaken:
         return (
-            f"{stood} Drawing the replacement from p again gives the drafted token a second chance: it comes out "
-            "too often, and the text is no longer the model's."
+            f"{stood} Drawing the replacement from p again gives the drafted token a second chance: in the long "
+            f"run it comes out too often, and the text is no longer the model's. {_told_apart(run)}"
         )
     return (
-        f"{stood} What was rejected is made up for by what p holds beyond q, so the counts are the model's own: "
-        "sampling with speculation costs no quality, only the text for a given seed is another."
+        f"{stood} What was rejected is made up for by what p holds beyond q, so in the long run the counts are the "
+        "model's own: sampling with speculation costs no quality, only the text for a given seed is another. "
+        f"{_told_apart(run)}"
+    )
+
+
+def _told_apart(run: SampledDraws) -> str:
+    """Whether these draws show it: chance may hide a mistake, and now and then it makes up one."""
+    if run.test is None:
+        return "Nearly all the chance is one token's here, so these draws cannot show it."
+    is_seen = run.test.p < RARE
+    if run.is_mistaken:
+        return "These draws show it." if is_seen else "These draws are too few to show it."
+    return (
+        "These draws miss them by more than chance explains: try another seed." if is_seen else "These draws agree."
     )

@@ -1,5 +1,6 @@
 """More drafts a round: tokens per pass by the formula and as they came, and what the longer pass costs."""
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
 from pages.ui.experiment import run_job
+from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation_text import sizes_table
 from pages.ui.live_chart import Table, live_chart
 
@@ -113,17 +115,39 @@ def _times_table(runs: Sequence[Speculated], estimated_s: dict[int, float]) -> T
 
 def words(runs: Sequence[Speculated]) -> str:
     """The best k, and why more or fewer are worse."""
-    best = max(runs, key=lambda run: run.gain)
-    longest = runs[-1]
-    told = (
-        f"The best of these is k = {best.request.num_drafted}: {significant(best.gain)} times as fast as plain "
-        f"decoding. With k = {longest.request.num_drafted} a pass costs {significant(longest.pass_cost)} plain "
-        f"steps and yields {significant(longest.tokens_per_pass)} tokens"
+    best, longest = max(runs, key=lambda run: run.gain), runs[-1]
+    told = [_best(best)]
+    told.append(
+        f"With k = {longest.request.num_drafted} a pass costs {significant(longest.pass_cost)} plain steps on "
+        f"average and yields {significant(longest.tokens_per_pass)} tokens"
     )
     without = sum(not one.drafted for one in longest.rounds)
-    return (
-        f"{told}: {percent(longest.share_accepted)} of what was drafted is kept. {without} of its "
-        f"{len(longest.rounds)} rounds found nothing to draft, which the formula does not know of. On a machine "
-        "that waits for the weights the pass would cost the same for every k here; a CPU's thin products make it "
-        "dearer in steps."
-    )
+    fullest = max(one.num_fed for one in longest.rounds)
+    if without:
+        told[-1] += (
+            f": {without} of its {len(longest.rounds)} rounds found nothing to draft and cost a plain step, which "
+            f"the formula does not know of. Its fullest pass fed {fullest} tokens; the chart has the cost of each."
+        )
+    else:
+        told[-1] += "."
+    if any(one.drafted for one in longest.rounds):
+        told.append(f"{percent(longest.share_accepted)} of what was drafted was kept.")
+    return " ".join([*told, _cost(runs)])
+
+
+def _best(best: Speculated) -> str:
+    times = f"k = {best.request.num_drafted}: {significant(best.gain)} times as fast as plain decoding"
+    if way(1, best.gain) == "more":
+        return f"The best of these is {times}."
+    return f"None of these gains anything; the best is {times}."
+
+
+def _cost(runs: Sequence[Speculated]) -> str:
+    """Whether a pass over many tokens costs more here than one over a single token."""
+    times = pass_times(runs)
+    most = max(times)
+    one_s, many_s = statistics.median(times[1]), statistics.median(times[most])
+    told = f"a pass over {most} tokens takes {significant(many_s / one_s)} times as long as a pass over one"
+    if most > 1 and way(one_s, many_s) == "more":
+        return f"Here {told}. On a machine that only waits for its weights, it would take as long for every k."
+    return f"Here {told}: this machine waits for its weights, whatever k is."

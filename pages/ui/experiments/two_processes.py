@@ -17,10 +17,11 @@ from inference.disaggregation import (
 )
 from inference.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from pages.charts.disaggregation import gaps_chart, lanes_chart
-from pages.charts.units import scaled, seconds
+from pages.charts.units import scaled, seconds, significant
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table
 from pages.ui.experiment import known, run_job
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 from pages.ui.prediction import Outcome, Prediction
 
@@ -67,7 +68,7 @@ def two_processes(
             "prefilled, disaggregated without them.",
             table=lambda: _gap_table(found),
         )
-    st.text(_words(found))
+    st.text(words(found))
     with st.container(border=True, key=f"card-{key}-lanes"):
         live_chart(
             lambda: lanes_chart(found),
@@ -173,7 +174,7 @@ def _figures(found: Comparison | None) -> dict[Arrangement, tuple[float, float, 
     return figures
 
 
-def _words(found: Comparison | None) -> str:
+def words(found: Comparison | None) -> str:
     figures = _figures(found)
     if len(figures) < 2:
         return (
@@ -183,14 +184,19 @@ def _words(found: Comparison | None) -> str:
     (gap_a, ttft_a, tps_a), (gap_b, ttft_b, tps_b) = figures["colocated"], figures["disaggregated"]
     gap = f"The longest pause between two tokens was {seconds(gap_a)} colocated and {seconds(gap_b)} disaggregated."
     price = (
-        f"The price: the longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}, for one worker now does "
-        "every prefill."
-        if ttft_b > ttft_a
+        f"The price: the longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}, because one worker now "
+        "does every prefill."
+        if way(ttft_a, ttft_b) == "more"
         else f"The longest TTFT went from {seconds(ttft_a)} to {seconds(ttft_b)}."
     )
+    output = {
+        "more": "more here, because both workers had work",
+        "the same": "so by itself it adds none",
+        "less": "less, because one worker stood idle",
+    }
     rate = (
-        f"Output in all: {tps_a:.3g} and {tps_b:.3g} tokens/s; by itself it adds none. It pays "
-        "where prompts are long enough to stall streams and there is work for both workers."
+        f"Output in all: {significant(tps_a)} and {significant(tps_b)} tokens/s, {output[way(tps_a, tps_b)]}. It "
+        "pays where prompts are long enough to stall streams and there is work for both workers."
     )
     return f"{gap} {price} {rate}"
 

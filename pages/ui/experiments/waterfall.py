@@ -8,7 +8,7 @@ from inference.queueing import LEFT_OUT, simulate
 from inference.trace import Trace
 from inference.waterfall import Stage, ttft_stages
 from pages.charts.latency_lab import waterfall as waterfall_chart
-from pages.charts.units import percent, seconds
+from pages.charts.units import UNKNOWN, percent, seconds
 from pages.ui import state
 from pages.ui.controls import Controls, row
 from pages.ui.live_chart import Table, live_chart
@@ -49,7 +49,7 @@ def waterfall(settings: WaterfallSettings = _DEFAULT, *, key: str = "waterfall",
             alt="The stages of TTFT as bars, each starting where the one before ended.",
             table=lambda: _table(stages),
         )
-    st.text(_sentence(stages, load))
+    st.text(sentence(stages, load))
 
 
 def _wait_s(trace: Trace, load: float) -> float:
@@ -67,7 +67,7 @@ def _table(stages: tuple[Stage, ...]) -> Table:
             [
                 stage.name,
                 seconds(stage.seconds),
-                percent(stage.seconds / whole),
+                percent(stage.seconds / whole) if whole else UNKNOWN,
                 "simulated" if stage.is_simulated else "measured",
             ]
             for stage in stages
@@ -75,8 +75,10 @@ def _table(stages: tuple[Stage, ...]) -> Table:
     )
 
 
-def _sentence(stages: tuple[Stage, ...], load: float) -> str:
+def sentence(stages: tuple[Stage, ...], load: float) -> str:
     whole = sum(stage.seconds for stage in stages)
+    if not whole:
+        return "This run was recorded with no time in its first step."
     largest = max(stages, key=lambda stage: stage.seconds)
     share = percent(largest.seconds / whole)
     if not load:

@@ -142,7 +142,7 @@ def _heavy(made: Plan) -> str:
             f"{'the stages at work on different ones' if is_piped else 'one after another'}; their answers share "
             f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
         )
-    return f"{name}: {percent(part)} of the accelerators' time is {phase}, for {why}."
+    return f"{name}: {percent(part)} of the accelerators' time is {phase}, because {why}."
 
 
 _WAITS = {

@@ -1,12 +1,14 @@
 """What each optimisation of the labs would change for this plan."""
 
+import math
+
 import streamlit as st
 
 from inference.option import Change, Option
 from inference.plan_options import options
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
-from pages.charts.units import scaled, seconds, significant
+from pages.charts.units import count, scaled, seconds, significant
 from pages.ui import state
 from pages.ui.data_table import data_table
 from pages.ui.live_chart import Table
@@ -31,12 +33,15 @@ def table(found: tuple[Option, ...]) -> Table:
     rows = []
     for one in found:
         for place, change in enumerate(one.changes):
-            rows.append(
-                [one.name if place == 0 else "", change.name, *_pair(change), f"{significant(change.gain)} x"]
-            )
+            rows.append([one.name if place == 0 else "", change.name, *_pair(change), _gain(change)])
         if not one.changes:
             rows.append([one.name, "nothing here", "", "", ""])
     return Table(["optimisation", "changes", "without", "with", "times as good"], rows)
+
+
+def _gain(change: Change) -> str:
+    """None where nothing is left to divide by: a cost that is gone is no number of times as good."""
+    return f"{significant(change.gain)} times" if math.isfinite(change.gain) else "all of it saved"
 
 
 def _pair(change: Change) -> tuple[str, str]:
@@ -45,6 +50,8 @@ def _pair(change: Change) -> tuple[str, str]:
             return seconds(value)
         if change.unit == "FLOP":
             return scaled(value, "FLOP")
+        if change.unit == "conversations":
+            return f"{count(value)} conversation{'s' * (value != 1)}"
         return f"{significant(value)} {change.unit}"
 
     return written(change.before), written(change.after)

@@ -6,8 +6,9 @@ from inference.plan_settings import PlanSettings
 from inference.planner import Plan
 from inference.ranking import Point, curve
 from pages.charts.planner_curve import throughput
-from pages.charts.units import seconds, significant
+from pages.charts.units import percent, seconds, significant
 from pages.ui import state
+from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table, live_chart
 
 
@@ -37,10 +38,17 @@ def words(points: tuple[Point, ...]) -> str:
     first, last = held[0], held[-1]
     more = last.plan.tps_total / first.plan.tps_total
     slower = first.plan.tps_per_user / last.plan.tps_per_user
+    if last is first:
+        return (
+            "Only 1 conversation fits beside the weights, so none can share their reading: there is nothing to "
+            "gain from a batch here."
+        )
     ends = "the last that fits" if held != list(points) else "where the curve is cut, the memory not being known"
+    grows = "grows" if way(1, more, noise=0.01) == "more" else "does not grow:"
+    pace = "falls to" if way(1, slower, noise=0.01) == "more" else "stays at"
     return (
-        f"From 1 conversation to {last.concurrency:,}, {ends}, throughput grows {significant(more)} times and each "
-        f"user's pace falls {significant(slower)} times. The weights of a step are read once for all; every "
+        f"From 1 conversation to {last.concurrency:,}, {ends}, throughput {grows} {significant(more)} times and "
+        f"each user's pace {pace} {percent(1 / slower)}. The weights of a step are read once for all; every "
         "conversation brings a cache of its own and a prompt that the others wait for."
     )
 
