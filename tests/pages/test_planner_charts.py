@@ -120,7 +120,7 @@ def test_the_answer_says_what_the_work_is_heavy_in_and_what_each_phase_waits_for
 
 def test_the_prompts_of_all_stages_of_a_pipeline_are_counted() -> None:
     said = answer(make(PlanSettings(concurrency=8, pipeline_parallel=4))).words[0]
-    assert "for 8 prompts of 2,048 tokens" in said
+    assert "because 8 prompts of 2,048 tokens" in said
     assert "the stages at work on different ones" in said
 
 

@@ -249,7 +249,7 @@ def at_scale(apart: float, together_rate: float) -> str:
         (shared(1.0, 2.0), r"It helps prefill: a median TTFT of 1.00 s .*\(1 request\) and 2.00 s"),
         (shared(2.0, 1.0), "It does not shorten prefill here"),
         (
-            tenants(1.0, 2.0, 2.0, 2.0),
+            tenants(2.0, 2.0, 1.0, 2.0, hits=(0, 0, 3, 0)),
             "timing reveals .* tenant B hits nothing that tenant A left, .* only 1.00 times",
         ),
         (tenants(2.0, 1.0, 2.0, 2.0), "does not give the diagnosis away"),
