@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from quizzes import PredictQuestion, Question, TermQuestion
-from tests.browser.lab_page import IDLE
+from tests.browser.lab_page import LabPage
 
 _FOCUSED = """() => {
     const element = document.activeElement
@@ -41,8 +41,8 @@ class Focus:
 class Keyboard:
     """Answers questions rightly; a control that cannot be reached, or loses the focus, fails the test."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    def __init__(self, lab: LabPage) -> None:
+        self.lab, self.page = lab, lab.page
         self._answer: dict[str, Callable[[Question], None]] = {
             "choice": self._choose,
             "multiple": self._choose_several,
@@ -70,19 +70,18 @@ class Keyboard:
     def press(self, key: str) -> None:
         """Press, let the page answer, and find the focus where it was."""
         card = self.focus().card
-        self.page.keyboard.press(key)
-        self.page.wait_for_timeout(150)  # until the press has reached the server
-        self.page.wait_for_selector(IDLE, timeout=30_000)
+        with self.lab.answered():
+            self.page.keyboard.press(key)
         assert self.focus().card == card, f"{key} took the focus away, to {self.focus()}"
 
     def answer(self, question: Question) -> None:
         """From outside its card to its verdict."""
-        self.page.wait_for_selector(IDLE, timeout=30_000)
+        self.lab.wait_still()
         self.tab_to(lambda focus: focus.card == question.id)
         self._answer[question.kind](question)
         verdict = "Right." if question.kind not in ("predict", "written") else "Right.|Not quite.|Model answer"
         expect(self.card(question.id).get_by_text(re.compile(verdict)).first).to_be_visible(timeout=60_000)
-        self.page.wait_for_selector(IDLE, timeout=30_000)  # what is drawn last may still be on its way
+        self.lab.wait_still()  # what is drawn last may still be on its way
         assert self.focus().card == question.id, f"the focus is at {self.focus()}"
 
     def card(self, name: str) -> Locator:

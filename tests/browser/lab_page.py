@@ -1,10 +1,14 @@
 """The main screen in a browser, by the names a learner reads: the one place that knows selectors."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.browser.answers import Answers
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PATIENCE_S = 90
@@ -12,6 +16,8 @@ PATIENCE_S = 90
 CHARTS = ("candidates", "latency", "kv", "roofline", "map")
 _STILL = """() => !document.querySelector("[data-stale=true]") && document.getAnimations().every(
     one => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity)"""
+_MOUNTED = """() => [...document.querySelectorAll(".tp-chart")].every(
+    one => one.dataset.drawn || !one.offsetParent || one.querySelector(".tp-plot").hidden)"""
 # Streamlit asks below the page's own path first when a deep link is opened, then at the root (hazards: H22).
 _EXPECTED_404 = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
 
@@ -22,6 +28,9 @@ class LabPage:
     context: BrowserContext
     address: str
     problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.answers = Answers(self.page)
 
     @classmethod
     def open(
@@ -83,10 +92,28 @@ class LabPage:
     def wait_idle(self) -> None:
         self.page.wait_for_selector(IDLE)
 
+    @contextmanager
+    def answered(self) -> Iterator[None]:
+        """Whatever is pressed inside has been answered by the server, and drawn, at the end."""
+        before = self.answers.num_asked
+        yield
+        self.answers.wait(before, PATIENCE_S)
+        self.wait_idle()
+
     def wait_still(self) -> None:
         """Until nothing of the last view is left and nothing fades or slides any more."""
         self.wait_idle()
         self.page.wait_for_function(_STILL)
+
+    def wait_mounted(self) -> None:
+        """Until every chart in sight has been drawn: components mount after the script has ended."""
+        self.wait_still()
+        self.page.wait_for_function(_MOUNTED)
+
+    def wait_all_answered(self) -> None:
+        """Until the server has answered everything that was asked so far."""
+        self.answers.wait(self.answers.num_asked - 1, PATIENCE_S)
+        self.wait_idle()
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=False).first
@@ -141,10 +168,9 @@ class LabPage:
 
     def view(self, name: str) -> None:
         """Choose one view of a lab and wait until it is drawn."""
-        self.page.locator("[data-testid=stButtonGroup]").get_by_text(name, exact=True).first.click()
-        self.page.wait_for_timeout(200)  # until the click has reached the server
-        self.wait_idle()
-        self.page.wait_for_timeout(400)  # its components mount after the script has ended
+        with self.answered():
+            self.page.locator("[data-testid=stButtonGroup]").get_by_text(name, exact=True).first.click()
+        self.wait_mounted()
 
     def exported(self, label: str) -> str:
         self.press("Export")

@@ -21,6 +21,6 @@ def test_each_page_of_the_course_in_one_of_the_looks(server: str, browser: Brows
     lab = LabPage.open(browser, server, "/lessons", width=width, scheme=scheme)
     for page in PAGES[turn :: len(LOOKS)]:
         lab.go(f"/{page}")
-        lab.page.wait_for_timeout(1000)  # its components mount after the script has ended
+        lab.wait_mounted()
         check(lab)
     lab.close()

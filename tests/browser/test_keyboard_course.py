@@ -21,7 +21,7 @@ def test_every_kind_of_question_is_answered_without_a_mouse_and_a_bookmark_leads
     lab.go(f"/lesson-{LESSON.number:02}")
     expect(lab.page.locator(f".st-key-card-{asked[-1].id}")).to_be_attached(timeout=30_000)
     lab.wait_idle()
-    keyboard, half = Keyboard(lab.page), len(asked) // 2
+    keyboard, half = Keyboard(lab), len(asked) // 2
     for question in asked[:half]:
         keyboard.answer(question)
     _expect_to_go_on(browser, server, lab.page.url, answered=asked[0], at=asked[half])

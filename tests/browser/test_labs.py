@@ -57,11 +57,9 @@ def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(visito
         visitor.press("Export")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     medians = {int(row["context_len"]): float(row["median_s"]) * 1e3 for row in rows}
-    for _ in range(50):  # Plotly draws the last point a moment after the words have changed
-        shown = visitor.page.evaluate(_MEDIANS)
-        if len(shown) == len(medians):
-            break
-        visitor.page.wait_for_timeout(200)
+    # Plotly draws the last point a moment after the words have changed
+    visitor.page.wait_for_function(f"num => ({_MEDIANS})().length === num", arg=len(medians))
+    shown = visitor.page.evaluate(_MEDIANS)
     assert shown == pytest.approx(list(medians.values()))
     assert len(medians) >= 4
     visitor.expect_text(re.compile("the median error is"))
@@ -74,7 +72,7 @@ def test_cancel_keeps_what_is_done_and_another_learner_steps_meanwhile(
     visitor.press("Measure")
     other_lab.prefill("The sky is blue because")
     other_lab.next(2)
-    visitor.page.wait_for_timeout(2_000)
+    visitor.page.wait_for_function("document.querySelector('.st-key-roofline-chart .tp-plot')?.data?.length > 0")
     visitor.press("Cancel")
     visitor.expect_text(re.compile("^Cancelled: what was measured is kept"))
     points = visitor.page.evaluate("document.querySelector('.st-key-roofline-chart .tp-plot')?.data.length ?? 0")

@@ -105,7 +105,7 @@ def test_keys_step_and_a_held_key_shows_every_pass(lab: LabPage) -> None:
         lab.page.keyboard.down("ArrowRight")  # a second `down` of a held key is a key repeat
         lab.page.wait_for_timeout(40)
     lab.page.keyboard.up("ArrowRight")
-    lab.page.wait_for_timeout(1500)
+    lab.wait_all_answered()
     places = [int(place) for place in lab.page.evaluate("window.places")]
     assert places, "the held key did nothing"
     assert all(after - before == 1 for before, after in pairwise(places)), places
@@ -132,7 +132,7 @@ def test_keys_typed_into_the_prompt_are_text_and_ctrl_enter_runs_it(lab: LabPage
 
 
 def test_a_keyboard_keeps_its_place_after_a_prefill_and_a_reset_can_be_undone(lab: LabPage) -> None:
-    keyboard = Keyboard(lab.page)
+    keyboard = Keyboard(lab)
     lab.page.get_by_role("textbox", name="Prompt").click()
     keyboard.tab_to(lambda focus: focus.label == "Prefill")
     lab.page.keyboard.press("Enter")
@@ -167,8 +167,7 @@ def test_ten_fast_clicks_lose_and_double_nothing(lab: LabPage, engine: Engine) -
     lab.prefill(PROMPT)
     for _ in range(10):
         lab.button("Next token").click(no_wait_after=True)
-    lab.page.wait_for_timeout(3000)
-    lab.wait_idle()
+    lab.wait_all_answered()
     trace = Trace.from_json(lab.exported("JSON"))
     assert 2 <= len(trace.steps) <= 11
     assert [step.token_id for step in trace.steps] == _greedy(engine, PROMPT, len(trace.steps))
