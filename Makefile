@@ -7,9 +7,10 @@ PORT ?= 8501
 ADDRESS ?= 127.0.0.1
 PYTEST := $(BIN)/python -m pytest -q
 FAST := not real_model and not browser and not slow
+AVX2 := env ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 SIDE_BY_SIDE := $(BIN)/python -m tests.side_by_side
 
-.PHONY: run test check bench setup setup-dev weights browser format
+.PHONY: run test test-avx2 check bench setup setup-dev weights browser format
 
 run: setup
 	-@$(BIN)/python -m inference.weights # without a model the app still plays its recordings, and says why
@@ -17,6 +18,11 @@ run: setup
 
 test: setup-dev weights browser check
 	@$(SIDE_BY_SIDE) browser "$(PYTEST) -m browser" model "nice $(PYTEST) -m '(real_model or slow) and not browser'"
+	@$(MAKE) --no-print-directory test-avx2
+
+# What measures the machine, once more as on a CPU without AVX-512 and AMX: there bfloat16 is slow.
+test-avx2: setup-dev weights
+	$(AVX2) $(PYTEST) -m measures
 
 check: setup-dev
 	$(BIN)/ruff format --check .

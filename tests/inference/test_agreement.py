@@ -97,12 +97,17 @@ def test_a_number_of_tokens_that_cannot_be_compared_is_refused_with_the_numbers(
 
 
 @pytest.mark.real_model
-def test_the_default_model_agrees_with_itself_in_float32(real: Engine) -> None:
+def test_the_default_model_agrees_with_itself_in_float32_and_less_in_bfloat16_where_that_is_quick(
+    real: Engine,
+) -> None:
     result, _ = drained(agreement_job(16).run(real))
     float32, bfloat16 = result.dtypes
     assert float32.first_differing is None
     assert float32.largest < 1e-2
-    assert bfloat16.largest > float32.largest
+    for found in result.dtypes:
+        assert len(found.differences) == 16 or f"In {found.dtype} " in found.left_out
+    if len(bfloat16.differences) > 1:  # the first is one prefill both ways
+        assert bfloat16.largest > float32.largest
 
 
 def test_a_dtype_too_slow_to_be_compared_is_said_with_the_time_it_would_take(tiny: Engine) -> None:
