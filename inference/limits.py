@@ -7,11 +7,17 @@ from inference.cost import kv_bytes
 from inference.generation import Generation
 from inference.recipe import Recipe, is_blank
 
+_LARGEST = 10**15  # a petabyte, where bytes are meant
 
-def _setting(name: str, default: int) -> int:
-    text = os.environ.get(f"TWOPHASES_{name}", str(default))
-    if not text.isdigit():
-        raise ValueError(f"TWOPHASES_{name} must be a whole number, got {text!r}")
+
+def _setting(name: str, default: int, *, low: int = 1) -> int:
+    text = os.environ.get(f"TWOPHASES_{name}", str(default)).strip()
+    is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(_LARGEST))
+    if not is_whole or not low <= int(text) <= _LARGEST:
+        raise ValueError(
+            f"TWOPHASES_{name} must be a whole number from {low} to {_LARGEST:,}, got {text[:40]!r}; correct it in "
+            f"the environment and start the server again, or leave it out for {default:,}"
+        )
     return int(text)
 
 
@@ -24,7 +30,7 @@ class Limits:
     max_new_tokens: int = field(default_factory=lambda: _setting("MAX_NEW_TOKENS", 1_024))
     kv_bytes_per_learner: int = field(default_factory=lambda: _setting("KV_BYTES_PER_LEARNER", 1_000_000_000))
     kv_bytes_total: int = field(default_factory=lambda: _setting("KV_BYTES_TOTAL", 4_000_000_000))
-    idle_s: int = field(default_factory=lambda: _setting("IDLE_SECONDS", 900))
+    idle_s: int = field(default_factory=lambda: _setting("IDLE_SECONDS", 900, low=0))
     """A run without a step for this long gives its KV cache up to the next one that needs a pass."""
     max_learners: int = field(default_factory=lambda: _setting("MAX_LEARNERS", 200))
     """Runs kept; the one unused for longest is dropped for a new one."""
@@ -45,10 +51,9 @@ class Limits:
 
     def check_kv(self, num_bytes: float, what: str) -> None:
         """Refuse caches of an experiment that would be too large, before any work."""
-        most = min(self.kv_bytes_per_learner, self.kv_bytes_total)
-        if num_bytes > most:
+        if num_bytes > self._most_kv_bytes:
             raise ValueError(
-                f"{what} would take {num_bytes / 1e6:,.0f} MB; a learner may hold {most / 1e6:,.0f} MB. "
+                f"{what} would take {num_bytes / 1e6:,.0f} MB; {self._kv_rule}. "
                 "Choose a smaller batch or shorter lengths."
             )
 
@@ -63,8 +68,18 @@ class Limits:
         spec = generation.engine.spec
         last = min(num_prompt + generation.trace.metadata.max_new_tokens - 1, spec.max_context)
         full = kv_bytes(spec, context_len=last)
-        if full > min(self.kv_bytes_per_learner, self.kv_bytes_total):
+        if full > self._most_kv_bytes:
             raise ValueError(
-                f"This run's KV cache could grow to {full / 1e6:,.0f} MB; a learner may hold "
-                f"{self.kv_bytes_per_learner / 1e6:,.0f} MB. Shorten the prompt or lower the maximum."
+                f"This run's KV cache could grow to {full / 1e6:,.0f} MB; {self._kv_rule}. "
+                "Shorten the prompt or lower the maximum."
             )
+
+    @property
+    def _most_kv_bytes(self) -> int:
+        return min(self.kv_bytes_per_learner, self.kv_bytes_total)
+
+    @property
+    def _kv_rule(self) -> str:
+        """The one of the two limits that is in force, in words."""
+        who = "a learner" if self.kv_bytes_per_learner <= self.kv_bytes_total else "all learners together"
+        return f"{who} may hold {self._most_kv_bytes / 1e6:,.0f} MB"

@@ -48,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def _unquote(value: object) -> str:
-    is_number = isinstance(value, str) and len(value) < 20 and value.strip().isdigit()
+    is_number = isinstance(value, str) and len(value) < 20 and value.strip().isdecimal()
     return "; write it without quotes" if is_number else ""
 
 

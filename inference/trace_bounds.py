@@ -53,5 +53,9 @@ def check_extent(trace: Trace) -> None:
         raise TraceError(f"the trace has {num_cells:,} positions times layers; at most {MOST_CELLS:,} are shown")
     if not 0 <= trace.metadata.num_left_out <= _LONGEST["str"]:
         raise TraceError(f"metadata.num_left_out must be from 0 to {_LONGEST['str']:,}")
-    if (num_candidates := max(len(step.candidates) for step in trace.steps)) > MOST_CANDIDATES:
-        raise TraceError(f"a step has {num_candidates:,} candidates; at most {MOST_CANDIDATES} are shown")
+    for place, step in enumerate(trace.steps):
+        if not 1 <= len(step.candidates) <= MOST_CANDIDATES:
+            raise TraceError(
+                f"steps.{place}: there must be from 1 to {MOST_CANDIDATES} candidates, got "
+                f"{len(step.candidates):,}; export the trace again as JSON from the app"
+            )

@@ -15,7 +15,7 @@ from quizzes.progress_records import (
     ProgressError,
     Settings,
     check_key,
-    check_text,
+    check_line,
     is_code,
     new_code,
     unknown_class,
@@ -72,7 +72,7 @@ class Classes:
     def join(self, code: str, key: str, nickname: str) -> None:
         """Let a class see a learner's answers under a nickname, which may be empty. Again: change the nickname."""
         check_key(key)
-        check_text("nickname", nickname, MAX_NICKNAME_CHARS)
+        check_line("nickname", nickname, MAX_NICKNAME_CHARS)
         if not is_code(code):
             raise unknown_class(code)
         at = datetime.now(UTC)

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -18,6 +19,8 @@ Settings: TypeAlias = dict[str, JsonValue]
 Remains: TypeAlias = Literal["nothing", "log", "server"]
 """Where deleted text may still be: nowhere; in a log that someone else holds; in a server's log or copies."""
 
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp"}  # control, format (what turns the direction too), separators of lines
+_JOINERS = {"\u200c", "\u200d"}  # part of how Persian, Hindi and an emoji of several are written
 _KEY = re.compile(r"[A-Za-z0-9_-]{22}")  # what token_urlsafe(16) makes: 128 random bits
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without 0, O, 1 and I, which are misread on a board
 _CODE = re.compile(f"[{_CODE_LETTERS}]{{8}}")
@@ -127,6 +130,18 @@ def check_text(name: str, value: str, limit: int) -> str:
             f"The {name} holds a character that is no text (NUL or half of a pair); "
             "take it out and send it again. Nothing was saved."
         )
+    return value
+
+
+def check_line(name: str, value: str, limit: int) -> str:
+    """The value itself, if it is one line that reads the same wherever it stands."""
+    check_text(name, value, limit)
+    for letter in value:
+        if unicodedata.category(letter) in _UNSEEN and letter not in _JOINERS:
+            raise ProgressError(
+                f"The {name} holds an invisible character (U+{ord(letter):04X}); type it again without. "
+                "Nothing was saved."
+            )
     return value
 
 

@@ -149,6 +149,7 @@ IMPOSSIBLE = {
     "a huge prompt token": put("prompt_tokens", 0, "id", value=10**30),
     "a huge seed": put(*FIRST_SETTINGS, "seed", value=10**400),
     "a sure candidate": put("steps", 2, "candidates", 0, "probability", value=1.5),
+    "no candidates": put("steps", 2, "candidates", value=[]),
     "more candidates than are kept": lambda d: d["steps"][2].update(candidates=d["steps"][2]["candidates"] * 20),
     "a token as long as a page": put("steps", 2, "raw", value="00" * 1_001),
     "a wrong type": put("steps", 2, "text", value=5),

@@ -5,7 +5,16 @@ import pytest
 from quizzes.progress import MAX_NICKNAME_CHARS, Progress, ProgressError
 
 NOT_CODES = ["", "AAAAAAA", "AAAA0000", "aaaaaaaa", "A" * 10_000, "' OR 1=1--", "AAAAAAA\n", "AAAA\0AAA"]
-NICKNAMES = ["", "<b>Ada</b>", '=HYPERLINK("http://x")', "\u202eadA", "![t](http://127.0.0.1:9/x.png)", "Ада 🐢"]
+NICKNAMES = [
+    "",
+    "<b>Ada</b>",
+    '=HYPERLINK("http://x")',
+    "![t](http://127.0.0.1:9/x.png)",
+    "Ада 🐢",
+    "عدا",
+    "👩\u200d🚀",
+]
+UNSEEN = ["\u202e", "\u2066", "\u200f", "\u200b", "\ufeff", "\n", "\t", "\x1b", "\x85", "\u2028"]
 
 
 def put(progress: Progress, key: str, question: str, given: str) -> None:
@@ -61,7 +70,8 @@ def test_a_nickname_is_kept_as_typed(progress: Progress, key: str, nickname: str
 
 @pytest.mark.parametrize(
     ("nickname", "match"),
-    [("x" * (MAX_NICKNAME_CHARS + 1), "at most 40"), ("a\0", "no text"), ("\ud83d", "no text")],
+    [("x" * (MAX_NICKNAME_CHARS + 1), "at most 40"), ("a\0", "no text"), ("\ud83d", "no text")]
+    + [(f"A{hidden}da", f"invisible character .U.{ord(hidden):04X}") for hidden in UNSEEN],
 )
 def test_a_nickname_that_cannot_be_kept_is_refused(progress: Progress, key: str, nickname: str, match: str) -> None:
     code = progress.new_class({})
