@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pages.ui.state import LEARNER_COOKIE, laboratory
+from pages.ui.uploads import BoundedUploads
 
 log = logging.getLogger(__name__)
 _STREAMLIT = Path(str(resources.files(streamlit).joinpath("static"))).resolve()
@@ -124,4 +125,4 @@ def _content_policy() -> str:
 
 
 ROUTES = [Route("/plotly.min.js", _plotly), Route("/ready", _ready)]
-MIDDLEWARE = [Middleware(_Headers)]
+MIDDLEWARE = [Middleware(BoundedUploads), Middleware(_Headers)]
