@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from inference.cost import kv_bytes
-from inference.pace import Pace
 from inference.spec import ModelSpec
 
 
@@ -35,6 +34,6 @@ def transfer_s(spec: ModelSpec, prompt_tokens: int, link: Link) -> float:
     return cache_bytes(spec, prompt_tokens) / link.bandwidth
 
 
-def needed_bandwidth(spec: ModelSpec, prompt_tokens: int, pace: Pace) -> float:
+def needed_bandwidth(spec: ModelSpec, prompt_tokens: int, *, prefill_s: float) -> float:
     """Bytes/s at which a link is as fast as one prefill worker that never rests: cache over prefill time."""
-    return cache_bytes(spec, prompt_tokens) / pace.prefill_s(prompt_tokens)
+    return cache_bytes(spec, prompt_tokens) / prefill_s

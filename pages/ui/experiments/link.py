@@ -38,8 +38,8 @@ def link(settings: LinkSettings = _DEFAULT, *, key: str = "link", is_fixed: bool
         prompt = controls.number("Prompt, tokens", settings.prompt_tokens, 1, 131_072, step=256)
     spec, sheet = shapes[model], machines[machine]
     prompt = min(prompt, spec.max_context)
-    pace = ComputedPace(spec, sheet, arithmetic_dtype(sheet, 16))
-    prefill_s, size = pace.prefill_s(prompt), cache_bytes(spec, prompt)
+    prefill_s = ComputedPace(spec, sheet, arithmetic_dtype(sheet, 16)).prefill_s(prompt)
+    size = cache_bytes(spec, prompt)
     rows = [Moved(one.name, transfer_s(spec, prompt, one)) for one in LINKS]
     with drawing:
         live_chart(
@@ -52,7 +52,7 @@ def link(settings: LinkSettings = _DEFAULT, *, key: str = "link", is_fixed: bool
             alt="Time that the cache takes on each link, with the time of its prefill as a dashed line.",
             table=lambda: _table(rows),
         )
-    needed = needed_bandwidth(spec, prompt, pace)
+    needed = needed_bandwidth(spec, prompt, prefill_s=prefill_s)
     fast = [one.name for one in LINKS if one.bandwidth >= needed]
     st.text(
         f"A worker that prefills without rest at the roofline of {sheet.name} makes {scaled(needed, 'B/s')}: "
