@@ -6,8 +6,9 @@ function loadPlotly() {
   window.twoPhasesPlotly ??= new Promise((resolve, reject) => {
     const script = document.createElement("script")
     script.src = new URL("plotly.min.js", location.href).href
-    script.onload = () => resolve(window.Plotly)
-    script.onerror = () => reject(new Error("plotly.min.js could not be loaded; reload the page"))
+    const fail = () => reject(new Error("No chart: plotly.min.js could not be loaded. Reload the page, or see its table."))
+    script.onload = () => (window.Plotly ? resolve(window.Plotly) : fail()) // a proxy may send a page in its place
+    script.onerror = fail
     document.head.append(script)
   })
   return window.twoPhasesPlotly
@@ -120,7 +121,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       state.root.dataset.drawn = data.stamp
     },
     (error) => {
-      state.caption.textContent = error.message
+      state.plot.textContent = error.message
     },
   )
   return () => state.resize.disconnect()
