@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.ui.server import MIDDLEWARE, ROUTES, lifespan, on_script_error
+from pages.ui.server import MIDDLEWARE, lifespan, on_script_error, routes
 
 app = st.App(
     "pages/ui/shell.py",
-    routes=ROUTES,
+    routes=routes(),
     middleware=MIDDLEWARE,
     lifespan=lifespan,
     on_script_error=on_script_error,

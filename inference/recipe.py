@@ -1,7 +1,7 @@
 """Everything that makes a run happen again: what the reproducing link, the exported code and the form all hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from inference.params import SamplingParams
@@ -45,6 +45,20 @@ class Recipe:
             forced={step.index: step.token_id for step in trace.steps if step.is_forced},
             changes=metadata.sampling[1:],
             model=metadata.model,
+        )
+
+    def is_done_in(self, trace: Trace) -> bool:
+        """Whether this run has taken all the steps that are asked for, just so; perhaps more."""
+        done = Recipe.of(trace).until(self.num_steps)
+        return 0 < self.num_steps <= len(trace.steps) and replace(self, model=self.model or done.model) == done
+
+    def until(self, num_steps: int) -> "Recipe":
+        """The same, stopped earlier."""
+        return replace(
+            self,
+            num_steps=num_steps,
+            forced={index: token_id for index, token_id in self.forced.items() if index < num_steps},
+            changes=tuple(change for change in self.changes if change[0] < num_steps),
         )
 
     def to_query(self) -> str:

@@ -1,8 +1,16 @@
-"""My data: the address that brings a learner back, all that is kept of them, and its end."""
+"""My data: the bookmark that brings a learner back, all that is kept of them, and its end."""
+
+from functools import partial
 
 import streamlit as st
 
-from pages.ui import saved, state
+from pages.ui import learner_key, saved, state
+
+
+def bookmark(key: str) -> None:
+    root = state.page_address().rpartition("/")[0]
+    st.code(f"{root}/lessons?key={key}", language=None, wrap_lines=True)
+
 
 st.title("My data", anchor=False)
 st.caption(
@@ -11,12 +19,21 @@ st.caption(
 )
 
 st.subheader("Your bookmark", anchor=False)
-st.text("This address brings you back, on any machine. Whoever has it sees your answers: keep it like a password.")
-st.code(f"{state.page_address().rpartition('/')[0]}/lessons?key={saved.key()}", language=None, wrap_lines=True)
+st.text("It brings you back, on any machine. Whoever has it sees your answers: keep it like a password.")
+if st.toggle("Show my bookmark", key="bookmark-shown"):
+    bookmark(saved.key())
+    if saved.key() != learner_key.own_key():
+        st.text("You continue from a bookmark; this one leads back to the answers given in this browser before.")
+        bookmark(learner_key.own_key())
 
 st.subheader("Take it with you", anchor=False)
 st.download_button(
-    "Export my data", saved.exported, "two-phases.json", "application/json", key="export-data", on_click="ignore"
+    "Export my data",
+    partial(saved.exported, saved.key()),
+    "two-phases.json",
+    "application/json",
+    key="export-data",
+    on_click="ignore",
 )
 
 st.subheader("Delete it", anchor=False)

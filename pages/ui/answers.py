@@ -117,7 +117,7 @@ def commit(question_id: str) -> None:
     except ValueError as error:
         problems[_name(question_id)] = sentence(error)
         return
-    state.keep_guess(_name(question_id), text)
+    state.keep_guess(saved.key(), _name(question_id), text)
     if problem := saved.predict(question_id, text):
         problems[_name(question_id)] = f"Not saved yet: {problem} Press Commit again."
 
@@ -136,7 +136,7 @@ def take_recorded(question_id: str) -> None:
 
 def _guess(question_id: str) -> str | None:
     """The prediction that was committed, now or on an earlier visit."""
-    return state.guess(_name(question_id)) or saved.earlier().predictions.get(question_id)
+    return state.guess(saved.key(), _name(question_id)) or saved.earlier().predictions.get(question_id)
 
 
 def _outcome_before(question_id: str) -> bool | None:

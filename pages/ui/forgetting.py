@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import streamlit as st
 
-from pages.ui import state
+from pages.ui import learner_key, state
 from pages.ui.sessions import end_others
 
 
@@ -40,5 +40,5 @@ def _forget_here() -> None:
             pending.add_done_callback(lambda _: runs.forget(name))  # the pass in hand would keep its run
     if lab.experiments is not None:
         lab.experiments.forget(name)
-    state.forget_guesses()
+    state.forget_guesses(learner_key.key())
     state.begin_anew()

@@ -1,13 +1,13 @@
 """How far a learner is: which questions of a lesson are answered, and where to go on."""
 
 import logging
-import re
 from functools import partial
 
 import streamlit as st
 
 from lessons import Ask, Lesson, Section
 from pages.ui import saved, state
+from pages.ui.addresses import slug
 from quizzes.progress import ProgressError
 
 log = logging.getLogger(__name__)
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 def anchor(section: Section) -> str:
     """Its address within the page."""
-    return re.sub(r"[^a-z0-9]+", "-", section.title.casefold()).strip("-")
+    return slug(section.title)
 
 
 def answered() -> set[str]:

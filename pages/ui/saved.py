@@ -60,12 +60,12 @@ def predict(question_id: str, given: str) -> str:
 
 def lab_guess(prediction_id: str) -> str | None:
     """What was predicted in a lab, in this visit or an earlier one."""
-    return state.guess(prediction_id) or earlier().predictions.get(_in_lab(prediction_id))
+    return state.guess(key(), prediction_id) or earlier().predictions.get(_in_lab(prediction_id))
 
 
 def keep_lab_guess(prediction_id: str, value: str) -> None:
     """For the server's life at least, and in the database where there is one."""
-    state.keep_guess(prediction_id, value)
+    state.keep_guess(key(), prediction_id, value)
     predict(_in_lab(prediction_id), value)
 
 
@@ -101,10 +101,13 @@ def mastery() -> dict[str, Mastery]:
     return progress().mastery(key())
 
 
-def exported() -> str:
-    """All that is kept of the learner, as JSON; or why it cannot be had, in the same place."""
+def exported(name: str) -> str:
+    """All that is kept under this key, as JSON; or why it cannot be had, in the same place.
+
+    The file is made for a click, outside of any page: whose it is was known as the button was drawn.
+    """
     try:
-        return progress().export(key())
+        return progress().export(name)
     except ProgressError as error:
         return json.dumps({"problem": sentence(error)})
 

@@ -31,7 +31,7 @@ class Tab:
     browser: str = ""
     """The random name of the browser it is open in."""
     key: str = ""
-    """The learner's own, from the address; empty until it is asked for."""
+    """The learner's; empty until it is asked for."""
     class_code: str = ""
     """Of the class whose link was opened."""
     is_in_lesson: bool = False
@@ -50,6 +50,8 @@ class Tab:
     """Why a measurement was refused, by its name; gone when it is asked for again."""
     query: dict[str, str] = field(default_factory=dict)
     """The address's parameters, until the page they are for has read them. Untrusted."""
+    view: str = ""
+    """The view that the address named as the tab was opened, until a page with views has read it."""
     plan_spec: ModelSpec | None = None
     """The model that a link to the planner brought in numbers."""
     plan_machine: tuple[Hardware, Efficiency] | None = None

@@ -1,10 +1,7 @@
-"""What the server adds to Streamlit: plotly.min.js, a readiness page, safe headers, a name for each browser."""
+"""What the server adds to Streamlit: files, a readiness page, titles and previews, and a name for each browser."""
 
-import base64
 import gzip
-import hashlib
 import logging
-import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,23 +10,25 @@ from importlib import resources
 from pathlib import Path
 
 import plotly
-import streamlit
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pages.ui.state import LEARNER_COOKIE, laboratory
+from pages.ui import bookmark, cookies
+from pages.ui.addresses import canonical
+from pages.ui.gate import Gate, base_path
+from pages.ui.page_html import PREVIEW, STREAMLIT, content_policy, page_html
+from pages.ui.state import laboratory
 from pages.ui.uploads import BoundedUploads
 
 log = logging.getLogger(__name__)
-_STREAMLIT = Path(str(resources.files(streamlit).joinpath("static"))).resolve()
-_STYLE = b"<style>" + (Path(__file__).parent / "style.css").read_bytes() + b"</style>"
-_OK = 200
+_OK, _TEMPORARY = 200, 307
 _YEAR = 31_536_000  # seconds
-_COOKIE_AGE = 30 * 86_400  # seconds
+_READS = ("GET", "HEAD")
+_ASSETS = ("static/", "media/", "component/", "_stcore/")
 
 
 @asynccontextmanager
@@ -49,6 +48,10 @@ async def _plotly(_request: Request) -> Response:
     return await _packed(Path(str(resources.files(plotly).joinpath("package_data/plotly.min.js"))))
 
 
+async def _preview(_request: Request) -> Response:
+    return FileResponse(PREVIEW, headers={"Cache-Control": "public, max-age=86400"})
+
+
 async def _packed(path: Path) -> Response:
     """A file that never changes under its name, compressed once."""
     headers = {"Content-Encoding": "gzip", "Cache-Control": f"public, max-age={_YEAR}, immutable"}
@@ -61,13 +64,13 @@ def _gzipped(path: Path) -> bytes:
     return gzip.compress(path.read_bytes(), compresslevel=6)
 
 
-def _static_file(request: Request) -> Path | None:
+def _static_file(request: Request, path: str) -> Path | None:
     """Streamlit's own script or style that is asked for, which it would send unpacked: 10 MB a first visit."""
-    if "gzip" not in request.headers.get("accept-encoding", "") or not request.url.path.startswith("/static/"):
+    if "gzip" not in request.headers.get("accept-encoding", "") or not path.startswith("static/"):
         return None
-    path = (_STREAMLIT / request.url.path.lstrip("/")).resolve()
-    is_ours = path.suffix in (".js", ".css") and path.is_relative_to(_STREAMLIT) and path.is_file()
-    return path if is_ours else None
+    file = (STREAMLIT / path).resolve()
+    is_ours = file.suffix in (".js", ".css") and file.is_relative_to(STREAMLIT) and file.is_file()
+    return file if is_ours else None
 
 
 async def _ready(_request: Request) -> Response:
@@ -78,51 +81,44 @@ async def _ready(_request: Request) -> Response:
     return JSONResponse(body, status_code=200 if status.state == "ready" else 503)
 
 
-class _Headers(BaseHTTPMiddleware):
-    """A strict content policy, and a random name for the browser so that a reload finds its own run again."""
+class _Pages(BaseHTTPMiddleware):
+    """Leads to the right page, asks about bookmarks, and completes the page that Streamlit sends."""
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        if "text/html" in request.headers.get("accept", ""):  # a page: it must come unpacked, to be given the style
-            headers = request.scope["headers"]
+        path = request.url.path.removeprefix(base_path()).removeprefix("/")
+        if not path.startswith(_ASSETS):
+            if request.method in _READS and (right := canonical(path)) is not None:
+                query = f"?{request.url.query}" if request.url.query else ""
+                return RedirectResponse("./" + "../" * path.count("/") + right + query, _TEMPORARY)
+            if answer := bookmark.opened(request):
+                return answer
+            headers = request.scope["headers"]  # a page must come unpacked, to be completed
             request.scope["headers"] = [pair for pair in headers if pair[0] != b"accept-encoding"]
-        file = _static_file(request)
+        file = _static_file(request, path)
         response = await (_packed(file) if file else call_next(request))
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "same-origin"
         if response.headers.get("content-type", "").startswith("text/html") and response.status_code == _OK:
-            response = await _with_style(response)
-            response.headers["Content-Security-Policy"] = _content_policy()
-            if LEARNER_COOKIE not in request.cookies:
-                response.set_cookie(
-                    LEARNER_COOKIE,
-                    secrets.token_hex(16),
-                    max_age=_COOKIE_AGE,
-                    httponly=True,
-                    samesite="lax",  # strict would forget a learner who follows a link,
-                )
+            return await _completed(response, request, path)
         return response
 
 
-async def _with_style(page: Response) -> Response:
-    """Streamlit's page with our layout in its head, so that it holds from the first paint on."""
-    body = b"".join([chunk async for chunk in page.body_iterator])  # type: ignore[attr-defined]  # a stream here
-    styled = Response(body.replace(b"</head>", _STYLE + b"</head>", 1), media_type="text/html")
-    styled.headers["Cache-Control"] = "no-cache"
-    return styled
+async def _completed(sent: Response, request: Request, path: str) -> Response:
+    """With a title, a policy, and a name for the browser, so that a reload finds its own run again."""
+    body = b"".join([chunk async for chunk in sent.body_iterator])  # type: ignore[attr-defined]  # a stream here
+    html = await run_in_threadpool(page_html, body.decode(), path=path, url=request.url, base=base_path())
+    headers = {"Cache-Control": "no-cache", "Content-Security-Policy": content_policy()}
+    response = Response(html, media_type="text/html", headers=headers)
+    is_secure = request.url.scheme == "https"
+    name = cookies.name_in(request.cookies) or cookies.new_name()
+    cookies.keep(response, cookies.LEARNER_COOKIE, name, is_secure=is_secure)
+    if key := cookies.bookmarked_in(request.cookies):
+        cookies.keep(response, cookies.KEY_COOKIE, key, is_secure=is_secure)
+    return response
 
 
-@cache
-def _content_policy() -> str:
-    page = (_STREAMLIT / "index.html").read_text()
-    inline = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in inline]
-    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'self'; script-src 'self' blob: {hashes}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' blob:; "
-        "object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
-    )
+def routes() -> list[Route]:
+    """Below the path that the server was given."""
+    files = {"/plotly.min.js": _plotly, "/ready": _ready, f"/{PREVIEW.name}": _preview}
+    return [Route(f"{base_path()}{path}", endpoint) for path, endpoint in files.items()]
 
 
-ROUTES = [Route("/plotly.min.js", _plotly), Route("/ready", _ready)]
-MIDDLEWARE = [Middleware(BoundedUploads), Middleware(_Headers)]
+MIDDLEWARE = [Middleware(Gate), Middleware(BoundedUploads), Middleware(_Pages)]

@@ -4,11 +4,10 @@ What lives where: a run (its trace and KV cache) belongs to the worker's `Runs` 
 reload finds it; which step a tab looks at, whether it plays and what it last said are the tab's own.
 """
 
-import re
-import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs
 
 import streamlit as st
 
@@ -16,6 +15,8 @@ from inference.laboratory import Laboratory
 from inference.recipe import Recipe, from_query
 from inference.trace import Trace
 from lessons import load_trace
+from pages.ui import cookies
+from pages.ui.addresses import slug
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form, unlike
 from pages.ui.screen import Tab, sentence
 from quizzes import Problem, Question, open_quizzes
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from inference.runs import Run
 
 T = TypeVar("T")
-LEARNER_COOKIE = "two_phases_learner"
 MAX_LEARNERS_REMEMBERED = 1_000
 
 
@@ -50,11 +50,10 @@ def recorded(name: str) -> Trace:
 
 def learner() -> str:
     """The browser's own random name, from its cookie; a session without cookies gets one of its own."""
-    name = st.context.cookies.get(LEARNER_COOKIE, "")
-    if isinstance(name, str) and re.fullmatch(r"[0-9a-f]{32}", name):
+    if name := cookies.name_in(st.context.cookies):
         return name
     if "learner" not in st.session_state:
-        st.session_state["learner"] = secrets.token_hex(16)
+        st.session_state["learner"] = cookies.new_name()
     return str(st.session_state["learner"])
 
 
@@ -75,21 +74,21 @@ def keep_newest(everyone: "OrderedDict[str, T]", name: str, value: T) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _guesses() -> "OrderedDict[str, dict[str, str]]":
-    """Per learner, what they predicted while this server runs; the database keeps it beyond that."""
+    """By learner's key, what they predicted while this server runs; the database keeps it beyond that."""
     return OrderedDict()
 
 
-def guess(prediction_id: str) -> str | None:
-    return _guesses().get(learner(), {}).get(prediction_id)
+def guess(key: str, prediction_id: str) -> str | None:
+    return _guesses().get(key, {}).get(prediction_id)
 
 
-def keep_guess(prediction_id: str, value: str) -> None:
-    everyone, name = _guesses(), learner()
-    keep_newest(everyone, name, everyone.get(name, {}) | {prediction_id: value})
+def keep_guess(key: str, prediction_id: str, value: str) -> None:
+    everyone = _guesses()
+    keep_newest(everyone, key, everyone.get(key, {}) | {prediction_id: value})
 
 
-def forget_guesses() -> None:
-    _guesses().pop(learner(), None)
+def forget_guesses(key: str) -> None:
+    _guesses().pop(key, None)
 
 
 def live_run() -> "Run | None":
@@ -104,15 +103,23 @@ def restore() -> None:
     if "tab" in st.session_state:
         _keep_form()
         return
-    tab().key = str(st.query_params.get("key", ""))
     tab().class_code = str(st.query_params.get("class", ""))
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
-    tab().query = dict(st.query_params)
+    tab().query, tab().view = dict(st.query_params), slug(str(st.query_params.get("view", "")))
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
-    st.query_params.clear()  # a reload finds the run, it does not start the link over
     tab().message = " ".join(sentence(problem) for problem in problems)
-    tab().link = recipe if recipe and recipe.num_steps else None
+    if recipe and run and recipe.is_done_in(run.trace):  # a reload finds the run, it does not start it over
+        tab().shown = recipe.num_steps - 1
+    elif recipe and recipe.num_steps:
+        tab().link = recipe
+
+
+def show_in_address(query: str) -> None:
+    """What is on the screen, as the address's parameters: it can be copied and opened again."""
+    wanted = parse_qs(query)
+    if {name: st.query_params.get_all(name) for name in st.query_params} != wanted:
+        st.query_params.from_dict(wanted)
 
 
 def begin_anew() -> None:
@@ -178,6 +185,12 @@ def set_widget(key: str, value: object) -> None:
 def widget_default(key: str, value: object) -> None:
     """What a widget without a value of its own begins with."""
     st.session_state.setdefault(key, value)
+
+
+def asked_view() -> str:
+    """The view that the address named as the tab was opened, once."""
+    asked, tab().view = tab().view, ""
+    return asked
 
 
 def take_query() -> dict[str, str]:

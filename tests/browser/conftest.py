@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,18 +33,35 @@ def _free_port() -> int:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app as `make run` starts it, on a free port, with the model ready and this machine's roofs measured."""
-    port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
+    with _running(tmp_path_factory.mktemp("server") / "log.txt") as address:
+        yield address
+
+
+@pytest.fixture
+def server_below_a_path(tmp_path: Path) -> Iterator[str]:
+    """The app as a class's proxy serves it: below a path of its own."""
+    with _running(tmp_path / "log.txt", base="/course/phases", TWOPHASES_MODEL="random:tiny") as address:
+        yield address
+
+
+@contextmanager
+def _running(log: Path, *, base: str = "", **environment: str) -> Iterator[str]:
+    port = _free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-    own = {
+    own = environment | {
         "DATABASE_URL": f"sqlite:///{log.parent}/progress.sqlite3",  # not that of whoever runs the tests
         "TMPDIR": str(log.parent),  # where no other test looks for what is left behind
         VARIABLE: TEACHER_SECRET,
     }
     with log.open("w") as out:
         process = subprocess.Popen(
-            [*command, "--server.port", str(port)], cwd=ROOT, stdout=out, stderr=out, env=os.environ | own
+            [*command, "--server.port", str(port), "--server.baseUrlPath", base],
+            cwd=ROOT,
+            stdout=out,
+            stderr=out,
+            env=os.environ | own,
         )
-    address = f"http://127.0.0.1:{port}"
+    address = f"http://127.0.0.1:{port}{base}"
     try:
         _wait_until_ready(address, process, log)
         yield address

@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, expect
 
 from lessons import Ask, load_lessons
 from quizzes import Question, load_questions
+from tests.browser.bookmarks import bookmark_of, continue_from
 from tests.browser.keyboard import Keyboard
 from tests.browser.lab_page import LabPage
 
@@ -24,14 +25,16 @@ def test_every_kind_of_question_is_answered_without_a_mouse_and_a_bookmark_leads
     keyboard, half = Keyboard(lab), len(asked) // 2
     for question in asked[:half]:
         keyboard.answer(question)
-    _expect_to_go_on(browser, server, lab.page.url, answered=asked[0], at=asked[half])
+    _expect_to_go_on(browser, server, bookmark_of(lab), answered=asked[0], at=asked[half])
     for question in asked[half:]:
         keyboard.answer(question)
 
 
-def _expect_to_go_on(browser: Browser, server: str, address: str, *, answered: Question, at: Question) -> None:
-    """In another browser, which has the address and nothing else."""
-    other = LabPage.open(browser, server, address.removeprefix(server))
+def _expect_to_go_on(browser: Browser, server: str, bookmark: str, *, answered: Question, at: Question) -> None:
+    """In another browser, which has the bookmark and nothing else."""
+    other = LabPage.open(browser, server, None)
+    continue_from(other, bookmark)
+    other.go(f"/lesson-{LESSON.number:02}")
     section = next(
         one
         for one in LESSON.sections

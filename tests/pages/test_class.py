@@ -12,7 +12,7 @@ from pages.ui.class_secret import VARIABLE, Tries, teachers, tries
 from pages.ui.state import quizzes
 from quizzes.progress import Progress
 from tests.pages.labs import texts
-from tests.pages.test_check import key_of
+from tests.pages.test_check import continue_as, key_of
 
 pytestmark = pytest.mark.slow
 SECRET = "correct horse battery"
@@ -187,8 +187,8 @@ def test_a_learner_who_comes_back_has_joined_and_can_change_the_nickname(app: Ap
     code = new_class()
     press(open_class(app, code), "class-join")
     assert "You have joined, without a nickname." in texts(app)
-    again = other(app)
-    again.query_params["key"] = key_of(app)
+    again = continue_as(other(app), key_of(app))
+    again.session_state["tab"].class_code = code
     open_class(again, code)
     again.text_input(key="class-nickname").set_value("Bo").run()
     press(again, "class-join")

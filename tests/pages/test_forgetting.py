@@ -16,18 +16,18 @@ from streamlit.runtime import Runtime, RuntimeConfig, SessionClient
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.ui.state import LEARNER_COOKIE
+from pages.ui.cookies import LEARNER_COOKIE
 
 MARK = "my own secret words"
 SCRIPT = f"""
 import streamlit as st
-from pages.ui import forgetting, state
+from pages.ui import forgetting, learner_key, state
 
 forgetting.forget_if_wished()
 match dict(st.query_params).get("do"):
     case "write":
         state.set_widget("prompt", "{MARK}")
-        state.keep_guess("p", "{MARK}")
+        state.keep_guess(learner_key.key(), "p", "{MARK}")
         state.remembered("earlier answers", 1, lambda: ["{MARK}"])
     case "delete":
         forgetting.forget_learner()

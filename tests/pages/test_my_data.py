@@ -1,4 +1,4 @@
-"""A learner's own data: the address that brings them back, the file, and the end of it."""
+"""A learner's own data: the bookmark that brings them back, the file, and the end of it."""
 
 import json
 import threading
@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 from inference.predicted_run import predicted_run
 from inference.recipe import Recipe
 from pages.ui import saved
+from pages.ui.cookies import own_key
 from pages.ui.state import laboratory
 from tests.pages.labs import texts
-from tests.pages.test_check import key_of
+from tests.pages.test_check import continue_as, key_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,20 +29,29 @@ def key(app: AppTest) -> str:
     return found
 
 
-def test_the_bookmark_has_the_learners_key_and_brings_them_back(app: AppTest, key: str) -> None:
-    (address,) = [str(one.value) for one in app.code]
+def bookmarks(app: AppTest) -> list[str]:
+    return [str(one.value) for one in app.code]
+
+
+def test_the_bookmark_is_shown_where_it_is_asked_for(app: AppTest, key: str) -> None:
+    assert not bookmarks(app)
+    app.toggle(key="bookmark-shown").set_value(True).run()
+    (address,) = bookmarks(app)
     assert address.endswith(f"/lessons?key={key}")
-    other = AppTest.from_file(str(app._script_path), default_timeout=20)
-    other.query_params["key"] = key
-    other.run()
+
+
+def test_who_continues_from_a_bookmark_is_shown_the_way_back_to_their_own(app: AppTest, key: str) -> None:
+    other = continue_as(AppTest.from_file(str(app._script_path), default_timeout=20), key)
     other.switch_page("../check/my_data.py").run()
-    assert [str(one.value) for one in other.code] == [address]
+    other.toggle(key="bookmark-shown").set_value(True).run()
+    theirs, own = bookmarks(other)
+    assert theirs.endswith(f"/lessons?key={key}")
+    assert own.endswith(f"/lessons?key={own_key(other.session_state['learner'])}")
 
 
-def test_the_export_holds_what_is_kept(app: AppTest, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_export_holds_what_is_kept(app: AppTest, key: str) -> None:
     assert app.get_by_key("export-data") is not None
-    monkeypatch.setattr(saved, "key", lambda: key)  # the file is made for a click, outside a page
-    assert json.loads(saved.exported())["answers"][0]["given"] == "a"
+    assert json.loads(saved.exported(key))["answers"][0]["given"] == "a"
 
 
 def test_everything_is_deleted_after_a_confirmation_only(app: AppTest, key: str) -> None:

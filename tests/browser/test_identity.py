@@ -1,0 +1,135 @@
+"""Addresses in a real browser: they bring back what was on the screen, and never who looked at it."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from pages.ui.addresses import pages
+from quizzes import ChoiceQuestion, load_questions
+from tests.browser.bookmarks import bookmark_of, continue_from
+from tests.browser.lab_page import LabPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.real_model]
+LESSON = "/lesson-01"
+QUESTION = next(one for one in load_questions() if one.id == "passes-for-an-answer")
+
+
+def answer(lab: LabPage) -> None:
+    assert isinstance(QUESTION, ChoiceQuestion)
+    lab.go(LESSON)
+    card = lab.page.locator(f".st-key-card-{QUESTION.id}")
+    right = next(choice for choice in QUESTION.choices if choice.id == QUESTION.right())
+    card.get_by_text(right.text).click()
+    expect(card.get_by_role("button", name="Check")).to_be_enabled()
+    card.get_by_role("button", name="Check").click()
+    expect(card.get_by_text("Right.").first).to_be_visible()
+    lab.wait_idle()
+
+
+def exported(lab: LabPage) -> list[str]:
+    """The questions that this browser's learner has answered, as My data gives them."""
+    lab.go("/my-data")
+    with lab.page.expect_download() as download:
+        lab.press("Export my data")
+    return [one["question"] for one in json.loads(download.value.path().read_text())["answers"]]
+
+
+def test_an_address_copied_on_any_page_shows_another_browser_nothing_of_its_owner(
+    lab: LabPage, visitor: LabPage
+) -> None:
+    answer(lab)
+    assert exported(lab) == [QUESTION.id]
+    key = bookmark_of(lab).partition("?key=")[2]
+    for path in pages():
+        lab.go(f"/{path}")
+        address = lab.page.url
+        assert key not in address
+        assert "key=" not in address
+        visitor.go(address.removeprefix(visitor.address))
+        assert key not in visitor.page.content()
+    visitor.go(LESSON)
+    expect(visitor.page.locator(f".st-key-card-{QUESTION.id}").get_by_text("Right.")).to_have_count(0)
+    assert exported(visitor) == []
+    assert exported(lab) == [QUESTION.id]
+
+
+def test_a_bookmark_is_opened_on_purpose_and_ones_own_leads_back(lab: LabPage, visitor: LabPage) -> None:
+    answer(lab)
+    bookmark = bookmark_of(lab)
+    visitor.go(LESSON)
+    own = bookmark_of(visitor)
+    visitor.page.goto(bookmark)
+    visitor.page.get_by_role("link", name="Stay as I am").click()
+    visitor.wait_idle()
+    assert visitor.page.url == f"{visitor.address}/lessons"
+    assert exported(visitor) == []
+    continue_from(visitor, bookmark)
+    assert exported(visitor) == [QUESTION.id]
+    visitor.page.reload()
+    visitor.wait_idle()
+    assert bookmark_of(visitor) == bookmark
+    visitor.page.goto(bookmark)  # one's own now: nothing to ask
+    visitor.wait_idle()
+    assert visitor.page.url == f"{visitor.address}/lessons"
+    continue_from(visitor, own)
+    assert exported(visitor) == []
+
+
+def test_back_leads_to_the_page_before_and_not_through_the_views_of_this_one(lab: LabPage) -> None:
+    lab.go("/kv-cache?view=growth")
+    for view, name in {"Formula": "?view=formula", "With and without": "", "Blocks": "?view=blocks"}.items():
+        lab.view(view)
+        expect(lab.page).to_have_url(f"{lab.address}/kv-cache{name}")
+    lab.page.get_by_role("link", name="Roofline", exact=True).click()
+    expect(lab.page).to_have_url(f"{lab.address}/roofline")
+    expect(lab.page).to_have_title("Roofline · Two Phases")
+    lab.page.go_back()
+    expect(lab.page).to_have_url(f"{lab.address}/kv-cache?view=blocks")
+    expect(lab.page.get_by_role("heading", name="KV cache")).to_be_visible()
+
+
+def test_a_run_is_opened_from_the_address_bar_in_another_browser(lab: LabPage, visitor: LabPage) -> None:
+    lab.prefill("The capital of France is")
+    lab.next(2)
+    lab.next(3)
+    expect(lab.page).to_have_url(re.compile(r"steps=3"))
+    visitor.go(lab.page.url.removeprefix(lab.address))
+    visitor.expect_step(3)
+    assert visitor.tokens() == lab.tokens()
+    lab.page.reload()
+    lab.expect_step(3)
+
+
+def test_a_term_has_an_address(lab: LabPage) -> None:
+    lab.go("/glossary#kv-cache")
+    expect(lab.page.locator("#kv-cache")).to_be_in_viewport()
+    assert lab.page.url.endswith("/glossary#kv-cache")
+
+
+def test_below_a_path_pages_open_and_charts_draw(server_below_a_path: str, browser: Browser) -> None:
+    page = LabPage.open(browser, server_below_a_path, "/")
+    page.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
+    page.go("/lesson-2")
+    assert page.page.url == f"{server_below_a_path}/lesson-02"
+    page.go("/kv-cache?view=formula")
+    page.page.wait_for_selector(".tp-chart[data-drawn]")
+    page.close()
+    root = LabPage.open(browser, server_below_a_path, None)
+    root.page.goto(server_below_a_path)  # without the slash
+    root.wait_idle()
+    root.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
+    root.close()
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, "no"), (200, "<!DOCTYPE html>")])
+def test_a_chart_whose_script_does_not_load_says_so_in_its_place(
+    server: str, browser: Browser, status: int, body: str
+) -> None:
+    page = LabPage.open(browser, server, None)
+    page.page.route("**/plotly.min.js", lambda route: route.fulfill(status=status, body=body))
+    page.go("/")
+    place = page.page.locator(".st-key-start-latency .tp-plot")
+    expect(place).to_contain_text("plotly.min.js could not be loaded")
+    page.context.close()
