@@ -1,9 +1,11 @@
 """The frame of a lab: title, what it takes, a prediction, and one view at a time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from pages.ui import state
+from pages.ui.addresses import slug
 from pages.ui.boundary import boundary
 from pages.ui.prediction import Outcome, Prediction, predict
 
@@ -23,15 +25,29 @@ def lab(
     st.title(title, anchor=False)
     st.caption(f"{subtitle} About {minutes} minutes.")
     predict(prediction, outcome, how=how)
-    names = list(views)
+    chosen = choose_view(list(views), key=key)
+    state.show_in_address(view_query(chosen, views))
+    with boundary():
+        views[chosen]()
+
+
+def choose_view(names: Sequence[str], *, key: str) -> str:
+    """One view at a time; the one that a link asks for, when its page is opened."""
+    asked = state.asked_view()
+    if linked := next((name for name in names if slug(name) == asked), None):
+        state.set_widget(f"{key}-view", linked)
+    state.widget_default(f"{key}-view", names[0])
     chosen = st.segmented_control(
         "View",
         names,
-        default=names[0],
         required=True,
         key=f"{key}-view",
         label_visibility="collapsed",
         persist_state="session",
     )
-    with boundary():
-        views[chosen or names[0]]()
+    return chosen or names[0]
+
+
+def view_query(chosen: str, names: Iterable[str]) -> str:
+    """The view as an address's parameter; nothing for the first one."""
+    return "" if chosen == next(iter(names)) else f"view={slug(chosen)}"

@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from inference.plan_link import to_query
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from pages.ui import state
 from pages.ui.boundary import boundary
 from pages.ui.experiments.layer_clock import layer_clock
 from pages.ui.experiments.more_gpus import more_gpus
+from pages.ui.lab import choose_view, view_query
 from pages.ui.planner.cache_view import cache_view
 from pages.ui.planner.error_view import error_view
 from pages.ui.planner.hardware_view import hardware_view
@@ -32,19 +35,14 @@ _FREE: dict[str, Callable[[], None]] = {
 
 def views(made: Plan | None, settings: PlanSettings | None) -> None:
     names = [*_NEED_A_PLAN, *_FREE]
-    chosen = st.segmented_control(
-        "View",
-        names,
-        default=names[0],
-        required=True,
-        key="planner-view",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    chosen = choose_view(names, key="planner")
+    plan = to_query(settings) if made and settings else ""
+    parts = ("" if plan == to_query(PlanSettings()) else plan, view_query(chosen, names))
+    state.show_in_address("&".join(filter(None, parts)))
     with boundary():
         if chosen in _FREE:
             _FREE[chosen]()
         elif made is None or settings is None:
             st.text("This view needs a plan: the message at the top says what is missing.")
         else:
-            _NEED_A_PLAN[chosen or names[0]](made, settings)
+            _NEED_A_PLAN[chosen](made, settings)
