@@ -66,4 +66,5 @@ def test_the_largest_file_is_kept_beside_the_one_it_replaces(
 
 
 def test_the_server_bounds_uploads() -> None:
-    assert BoundedUploads in [middleware.cls for middleware in MIDDLEWARE]
+    kinds: list[object] = [middleware.cls for middleware in MIDDLEWARE]
+    assert BoundedUploads in kinds
