@@ -1,5 +1,7 @@
 """What a transformers config says about the layers, field by field; what it leaves unsaid is an error."""
 
+from types import SimpleNamespace
+
 from inference import ranges
 from inference.ranges import Range, shown
 
@@ -8,9 +10,15 @@ from inference.ranges import Range, shown
 IS_MLP_GATED = {
     **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3"), True),
     **dict.fromkeys(("olmo2", "granite", "smollm3", "mixtral", "qwen3_moe", "gpt_oss"), True),
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3"), True),
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "ministral3"), True),
     **dict.fromkeys(("gpt2", "phi", "gpt_neox"), False),
 }
+_SAME_LAYERS = {
+    "kimi_k2": "deepseek_v3",
+    **dict.fromkeys(("qwen2_vl_text", "qwen2_5_vl_text"), "qwen2"),
+    "qwen3_vl_text": "qwen3",
+}
+"""Model types of other names, positions or pictures, whose layers have another type's shape."""
 _OF_GPT2 = {
     **{"num_hidden_layers": "n_layer", "hidden_size": "n_embd", "num_attention_heads": "n_head"},
     **{"max_position_embeddings": "n_positions", "intermediate_size": "n_inner"},
@@ -31,12 +39,25 @@ _PLAIN = {
 _OF_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "num_experts_per_tok")
 
 
-def mlp_gating(model_type: str) -> bool:
-    """Whether this model type's MLP has a gate; an error for a type whose layers are not known."""
-    if model_type not in IS_MLP_GATED:
-        known = ", ".join(sorted(IS_MLP_GATED))
+def is_known(model_type: str) -> bool:
+    """Whether this model type's layers are what `ModelSpec` counts."""
+    return model_type in IS_MLP_GATED or model_type in _SAME_LAYERS
+
+
+def known_type(model_type: str) -> str:
+    """The type under which its layers are read; an error for a type whose layers are not known."""
+    if not is_known(model_type):
+        known = ", ".join(sorted({*IS_MLP_GATED, *_SAME_LAYERS}))
         raise ValueError(f"the layers of model type {shown(model_type)} are not known; known types: {known}")
-    return IS_MLP_GATED[model_type]
+    return _SAME_LAYERS.get(model_type, model_type)
+
+
+def as_known(config: object) -> object:
+    """The config, under its known type."""
+    kind = str(getattr(config, "model_type", None))
+    if (known := known_type(kind)) == kind:
+        return config
+    return SimpleNamespace(**{**vars(config), "model_type": known})
 
 
 def check_plain(config: object) -> None:

@@ -10,6 +10,12 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from inference.weights import ModelFolder, WeightsError
 
+_DECODER_NAMES = {
+    r"^(model\.)?language_model\.(model\.)?(?!lm_head)": "model.",
+    r"^language_model\.lm_head": "lm_head",
+}
+"""From a weight's name within a multimodal model to its name in the text decoder alone."""
+
 
 def from_folder(
     folder: ModelFolder, *, device: torch.device, dtype: torch.dtype, attention: str
@@ -18,12 +24,14 @@ def from_folder(
     safe = {"local_files_only": True, "trust_remote_code": False}
     path = folder.path
     with _naming(f"the configuration {path / 'config.json'}", "copy it again or choose another model"):
-        AutoConfig.from_pretrained(path, **safe)
+        config = AutoConfig.from_pretrained(path, **safe)
     with _naming(f"the tokenizer in {path}", "copy its files again or choose another model"):
         tokenizer = AutoTokenizer.from_pretrained(path, **safe)
     with _naming(f"the model in {path}", "copy config.json and the weights again or choose another model"):
         model, loading = AutoModelForCausalLM.from_pretrained(
             path,
+            config=config.get_text_config(),  # of a multimodal model the text decoder alone
+            key_mapping=_DECODER_NAMES if config.get_text_config() is not config else None,
             use_safetensors=True,
             dtype=dtype,
             attn_implementation=attention,

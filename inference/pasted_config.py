@@ -1,13 +1,12 @@
 """A model from its `config.json`, pasted as text: read like any transformers config, and refused where unclear."""
 
 import json
-from collections.abc import Mapping
 from types import SimpleNamespace
 
-from inference.architectures import flag, mlp_gating
+from inference.architectures import is_known, known_type
 from inference.json_text import json_text
-from inference.ranges import Range, shown
-from inference.spec import ModelSpec, num_params
+from inference.ranges import shown
+from inference.spec import ModelSpec
 from inference.vector_params import FLAGS, UNCOUNTED, counted
 
 LONGEST_TEXT = 1_000_000  # characters; real files have a few thousand
@@ -24,6 +23,7 @@ DEFAULTS: dict[str, Fields] = {
     **dict.fromkeys(("llama", "mixtral", "phi", "phi3", "olmo2", "granite", "gpt_neox"), _UNTIED),
     **dict.fromkeys(("gpt2", "smollm3"), _TIED),
     "mistral": {**_UNTIED, "sliding_window": 4096},
+    "ministral3": {**_UNTIED, "head_dim": 128},
     "qwen2": {**_UNTIED, **_SWITCHED_OFF},
     "qwen3": {**_UNTIED, **_SWITCHED_OFF, "head_dim": 128},
     "qwen3_moe": {**_UNTIED, "use_sliding_window": False, "sliding_window": 4096},
@@ -40,29 +40,34 @@ DEFAULTS: dict[str, Fields] = {
 }
 # Without num_key_value_heads, or with null, these have one KV head per query head, as before GQA.
 _MAY_LACK_KV_HEADS = ("llama", "phi", "phi3", "olmo2", "granite", "deepseek_v2")
-_NESTED = {"gemma3": "gemma3_text"}
-"""Model types whose decoder is described under `text_config`."""
+_NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
+"""Where multimodal models describe their text decoder."""
+_DEEPEST = 3  # a speaking model describes a thinker, and that its text decoder
+_NESTED_TYPE = {"gemma3": "gemma3_text", "mistral3": "mistral", "llava": "llama"}
+"""The type of a decoder that states none, as the class of transformers 5.24 fills it in."""
+_FIXED_TYPE = ("gemma3",)
+"""Model types whose decoder can be of no other."""
 
 
 def spec_from_json(text: str, *, name: str = "Pasted model") -> ModelSpec:
     """The model that a pasted `config.json` describes, with 16-bit weights and cache; its parameters are counted.
 
-    Of a multimodal Gemma 3 the text decoder. Every `ValueError` names the field, the value and the rule.
+    Of a multimodal model the text decoder. Every `ValueError` names the field, the value and the rule.
     """
     label = name.strip()
     if not 0 < len(label) <= LONGEST_NAME:
         raise ValueError(f"the name must have 1 to {LONGEST_NAME} characters, got {len(label):,}")
-    fields = _decoder(_parsed(text))
+    fields = _decoder(parsed(text))
     spec = ModelSpec.from_config(SimpleNamespace(**fields), name=label, total_params=UNCOUNTED)
     return counted(spec, str(fields["model_type"]), {name: fields.get(name) for name in FLAGS})
 
 
-def _parsed(text: str) -> Fields:
+def parsed(text: str) -> Fields:
     """The fields of the file, as they stand in it."""
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"the text has {len(text):,} characters; a config.json has at most {LONGEST_TEXT:,}")
     try:
-        parsed = json.loads(json_text(text), object_pairs_hook=_without_duplicates, parse_int=_whole)
+        fields = json.loads(json_text(text), object_pairs_hook=_without_duplicates, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"this is not JSON: {error.msg} in line {error.lineno}, column {error.colno}; paste the whole "
@@ -70,10 +75,10 @@ def _parsed(text: str) -> Fields:
         ) from None
     except RecursionError:
         raise ValueError("this JSON is nested too deeply for a config.json; paste the file of a model") from None
-    return _object("the text", parsed)
+    return config_object("the text", fields)
 
 
-def _object(what: str, value: object) -> Fields:
+def config_object(what: str, value: object) -> Fields:
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be a JSON object like {{...}}, got {shown(value)}; paste the config.json")
     return value
@@ -92,78 +97,36 @@ def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else digits  # as text it is refused where it is used
 
 
+def decoder_fields(fields: Fields) -> Fields:
+    """The fields of the text decoder as they stand in the file: a multimodal model's has a place of its own."""
+    for _ in range(_DEEPEST):
+        kind = fields.get("model_type")
+        if kind is None:
+            raise ValueError("model_type is missing; paste the whole config.json of a Hugging Face model")
+        if not isinstance(kind, str):
+            raise ValueError(f"model_type must be text, got {shown(kind)}")
+        place = next((name for name in _NESTED if name in fields), "text_config")
+        if is_known(kind) or (place not in fields and kind not in _NESTED_TYPE):
+            break
+        nested = {"model_type": _NESTED_TYPE.get(kind), **config_object(place, fields.get(place))}
+        if kind in _FIXED_TYPE and nested["model_type"] != _NESTED_TYPE[kind]:
+            raise ValueError(
+                f"{place} must be of model type {_NESTED_TYPE[kind]!r}, got {shown(nested['model_type'])}"
+            )
+        fields = {**nested, **{key: fields[key] for key in _TIED if key in fields}}
+    return fields
+
+
 def _decoder(fields: Fields) -> Fields:
     """The fields of the text decoder, with what its class fills in."""
-    kind = fields.get("model_type")
-    if kind is None:
-        raise ValueError("model_type is missing; paste the whole config.json of a Hugging Face model")
-    if not isinstance(kind, str):
-        raise ValueError(f"model_type must be text, got {shown(kind)}")
-    if kind in _NESTED:
-        nested = _object("text_config", fields.get("text_config"))
-        if nested.get("model_type", _NESTED[kind]) != _NESTED[kind]:
-            raise ValueError(
-                f"text_config must be of model type {_NESTED[kind]!r}, got {shown(nested['model_type'])}"
-            )
-        tied = {key: fields[key] for key in _TIED if key in fields}
-        fields, kind = {**nested, **tied, "model_type": _NESTED[kind]}, _NESTED[kind]
+    fields = decoder_fields(fields)
     try:
-        mlp_gating(kind)
+        kind = known_type(str(fields["model_type"]))
     except ValueError as error:
         raise ValueError(
             f"{error}. Describe another model by its numbers, if all its layers have attention"
         ) from None
-    filled = {**DEFAULTS[kind], **fields}
+    filled = {**DEFAULTS[kind], **fields, "model_type": kind}
     if kind in _MAY_LACK_KV_HEADS and filled.get("num_key_value_heads") is None:
         filled["num_key_value_heads"] = filled.get("num_attention_heads")
     return filled
-
-
-_BITS = Range(1, 16, "bits")
-_EIGHT_BITS = ("fp8", "fbgemm_fp8", "finegrained_fp8")
-MXFP4_BITS = 4.25  # 4, and one 8-bit scale per 32 weights (OCP microscaling formats 1.0)
-
-
-def suggested_weight_bits(text: str) -> float | None:
-    """Bits per weight that the file's `quantization_config` promises; None if it has none, or an unknown one.
-
-    It is the width of the matrices that are quantised: in most files embedding and LM head stay at 16 bits, and
-    4-bit formats keep scales too. For MXFP4, where everything but the experts stays, it is the mean of all.
-    """
-    fields = _parsed(text)
-    if fields.get("quantization_config") is None:
-        return None
-    quantisation = _object("quantization_config", fields["quantization_config"])
-    method = quantisation.get("quant_method")
-    if method == "mxfp4":
-        return _experts_at(MXFP4_BITS, spec_from_json(text))
-    if method in _EIGHT_BITS:
-        return 8
-    if method in ("gptq", "awq"):
-        return _BITS.whole("quantization_config.bits", quantisation.get("bits"))
-    if method == "compressed-tensors":
-        return _compressed(quantisation)
-    return _bitsandbytes(quantisation) if method == "bitsandbytes" else None
-
-
-def _compressed(quantisation: Fields) -> float | None:
-    """The one width of all groups of matrices; None where they differ."""
-    groups = _object("quantization_config.config_groups", quantisation.get("config_groups"))
-    weights = [_object("weights", _object(name, group).get("weights")) for name, group in groups.items()]
-    widths = {_BITS.whole("num_bits", each.get("num_bits")) for each in weights}
-    return widths.pop() if len(widths) == 1 else None
-
-
-def _bitsandbytes(quantisation: Mapping[str, object]) -> float | None:
-    for name, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
-        if name in quantisation and flag(SimpleNamespace(**quantisation), name):
-            return bits
-    return None
-
-
-def _experts_at(bits: float, spec: ModelSpec) -> float:
-    """The mean over all weights when experts have this width and the rest 16 bits."""
-    num_routed = spec.num_layers - spec.num_dense_layers
-    num_experts = spec.moe.num_experts if spec.moe else 0
-    share = num_routed * num_experts * num_params(spec.expert_matrices) / spec.total_params
-    return share * bits + (1 - share) * 16

@@ -159,8 +159,8 @@ class ModelSpec:
         cls, config: object, *, name: str, total_params: int, weight_bits: float = 16, kv_bits: float = 16
     ) -> "ModelSpec":
         """The shape in a transformers config; a `ValueError` names what is missing, unknown or out of range."""
+        config = read.as_known(config)
         kind = str(getattr(config, "model_type", None))
-        is_mlp_gated = read.mlp_gating(kind)
         read.check_plain(config)
         hidden, mla = read.hidden_size(config), _mla(config) if kind in read.MLA else None
         mlp_default = 4 * hidden if kind == "gpt2" else None  # GPT-2 writes None for the usual four times
@@ -180,7 +180,7 @@ class ModelSpec:
             is_tied=read.flag(config, "tie_word_embeddings"),
             total_params=total_params,
             layer_windows=read.layer_windows(config),
-            is_mlp_gated=is_mlp_gated,
+            is_mlp_gated=read.IS_MLP_GATED[kind],
             mla=mla,
             moe=_experts(config, kind) if kind in read.EXPERT_WIDTH else None,
             weight_bits=weight_bits,

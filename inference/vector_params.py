@@ -40,7 +40,7 @@ _LAYER_NORM_AND_BIASES = Vectors(is_layer_norm=True, has_qkv_bias=True, has_outp
 _ATTENTION, _BOTH = ("attention_bias",), ("attention_bias", "mlp_bias")
 VECTORS = {
     **dict.fromkeys(("llama", "granite", "smollm3"), Vectors(flags=_BOTH)),
-    **dict.fromkeys(("mistral", "mixtral", "phi3"), Vectors()),
+    **dict.fromkeys(("mistral", "ministral3", "mixtral", "phi3"), Vectors()),
     **{"qwen2": Vectors(has_qkv_bias=True), "deepseek_v2": Vectors(flags=_ATTENTION)},
     **dict.fromkeys(("qwen3", "qwen3_moe"), Vectors(query_key_norm="per head", flags=_ATTENTION)),
     "gemma": Vectors(flags=_ATTENTION),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inference import ranges
-from inference.architectures import mlp_gating
+from inference.architectures import IS_MLP_GATED, known_type
 from inference.hardware import Hardware
 from inference.ranges import Range, shown
 from inference.safe_yaml import read_yaml
@@ -118,7 +118,7 @@ def build_model(row: Row) -> ModelSpec:
         is_tied=row["tie_word_embeddings"],
         total_params=row["total_params_published"],
         layer_windows=_layer_windows(row),
-        is_mlp_gated=mlp_gating(row["architecture"]),
+        is_mlp_gated=IS_MLP_GATED[known_type(row["architecture"])],
         mla=Mla(**{key: row[key] for key in _MLA_KEYS}) if is_mla else None,
         moe=_moe(row) if is_moe else None,
         source=row["source"],

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForImageTextToText
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from inference.cost import forward_work, kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError, measured_kv_bytes
@@ -140,6 +142,36 @@ def test_a_saved_model_loads_from_its_folder_with_the_same_logits(tiny: Engine, 
     assert (loaded.name, loaded.end_tokens) == ("model", tiny.end_tokens)
     passes = [engine.forward([1, 2, 3], engine.new_cache()) for engine in (loaded, tiny)]
     torch.testing.assert_close(passes[0].logits, passes[1].logits)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "decoder", "pictures"),
+    [
+        ("mistral3", "mistral", "pixtral"),
+        ("gemma3", "gemma3_text", "siglip_vision_model"),
+        ("llava", "llama", "clip_vision_model"),
+        ("internvl", "qwen2", "internvl_vision"),
+    ],
+)
+def test_of_a_multimodal_folder_the_text_decoder_is_loaded(
+    tiny: Engine, tmp_path: Path, wrapper: str, decoder: str, pictures: str
+) -> None:
+    layers = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 64}
+    text = layers | {"model_type": decoder, "vocab_size": 320, "num_key_value_heads": 2, "head_dim": 8}
+    seen = layers | {"model_type": pictures, "image_size": 16, "patch_size": 8}
+    config = CONFIG_MAPPING[wrapper](
+        text_config=text, vision_config=seen, tie_word_embeddings=decoder == "gemma3_text"
+    )
+    whole = AutoModelForImageTextToText.from_config(config)
+    whole.save_pretrained(tmp_path / "both")
+    tiny.tokenizer.save_pretrained(tmp_path / "both")
+    loaded = Engine.load(str(tmp_path / "both"))
+    logits = loaded.forward([1, 2, 3], loaded.new_cache()).logits
+    torch.testing.assert_close(
+        logits, whole(torch.tensor([[1, 2, 3]])).logits[0, -1].detach(), atol=1e-4, rtol=1e-4
+    )
+    assert loaded.spec.total_params == sum(parameter.numel() for parameter in loaded.model.parameters())
+    assert loaded.spec.total_params < whole.num_parameters()
 
 
 def test_an_adapter_in_the_folder_is_noted_on_the_engine(folder: Path, tiny: Engine) -> None:

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoModel, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from inference.architectures import IS_MLP_GATED
 from inference.catalogue import models
 from inference.cost import kv_bytes_per_token
-from inference.pasted_config import DEFAULTS, spec_from_json, suggested_weight_bits
+from inference.pasted_config import DEFAULTS, spec_from_json
+from inference.pasted_quantisation import quantisation
 from inference.spec import ModelSpec
 from inference.vector_params import FLAGS, UNCOUNTED, counted
 
@@ -86,7 +89,10 @@ GEMMA = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 
             {"model_type": kind} | SMALL
             for kind in ("llama", "phi", "phi3", "olmo2", "granite", "gpt_neox", "gemma")
         ),
-        *({"model_type": kind} | SMALL for kind in ("smollm3", "mistral", "qwen3", "gemma2", "gemma3_text")),
+        *(
+            {"model_type": kind} | SMALL
+            for kind in ("smollm3", "mistral", "ministral3", "qwen3", "gemma2", "gemma3_text")
+        ),
         {"model_type": "gemma3", "text_config": GEMMA | {"sliding_window": 1024}, "vision_config": {}},
         {"model_type": "gemma3_text", "sliding_window_pattern": 3} | SMALL,
         {"model_type": "gemma3_text", "layer_types": ["full_attention"] * 7} | SMALL,
@@ -120,6 +126,84 @@ def test_an_alternating_and_a_five_to_one_mix_and_one_window_for_all() -> None:
     assert pasted(fields("mistral-7b-v0.1")).layer_windows == (4096,) * 32
 
 
+KIMI_K2 = fields("deepseek-v3") | {
+    **{"model_type": "kimi_k2", "vocab_size": 163_840, "num_attention_heads": 64, "num_key_value_heads": 64},
+    **{"n_routed_experts": 384, "first_k_dense_replace": 1, "max_position_embeddings": 131_072},
+}
+"""The fields of moonshotai/Kimi-K2-Instruct that count parameters; all others are DeepSeek-V3's."""
+MISTRAL_SMALL = {
+    **{"model_type": "mistral", "hidden_size": 5120, "intermediate_size": 32_768, "num_hidden_layers": 40},
+    **{"num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131_072},
+    **{"max_position_embeddings": 131_072, "sliding_window": None},
+}
+"""The text_config of mistralai/Mistral-Small-3.1-24B-Instruct-2503."""
+
+
+@pytest.mark.parametrize(
+    ("config", "num_params"),
+    [
+        (KIMI_K2, 1_026_408_232_448),
+        ({"model_type": "mistral3", "text_config": MISTRAL_SMALL, "vision_config": {}}, 23_572_403_200),
+    ],
+    ids=["kimi_k2", "mistral3"],
+)
+def test_published_parameters_of_other_names_for_known_layers(config: dict[str, Any], num_params: int) -> None:
+    """Counts of the published checkpoints' own indexes, the text decoder's of the second."""
+    assert pasted(config).total_params == num_params
+
+
+def on_the_meta_device(config: dict[str, Any]) -> int:
+    """Parameters of the text decoder that transformers builds, without memory."""
+    built = CONFIG_MAPPING[config["model_type"]].from_dict(config)
+    with torch.device("meta"):
+        if built.get_text_config() is built:
+            model: Any = AutoModelForCausalLM.from_config(built)
+        else:
+            model = AutoModel.from_config(built.get_text_config())
+    counted: int = sum(
+        tensor.numel() for tensor in model.state_dict().values()
+    )  # with the experts' balancing biases
+    has_head = model.get_output_embeddings() is not None
+    return (
+        counted
+        if has_head
+        else counted + config["text_config"]["vocab_size"] * config["text_config"]["hidden_size"]
+    )
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        KIMI_K2 | {"model_type": "deepseek_v3", "num_hidden_layers": 3},
+        {"model_type": "mistral3", "text_config": MISTRAL_SMALL, "vision_config": {}},
+        {"model_type": "ministral3"} | SMALL,
+        *(
+            {"model_type": f"{kind}_vl", "text_config": {"model_type": f"{kind}_vl_text"} | SMALL}
+            for kind in ("qwen2", "qwen2_5", "qwen3")
+        ),
+        {"model_type": "llava", "text_config": {"model_type": "llama"} | SMALL, "vision_config": {}},
+        {"model_type": "internvl", "text_config": {"model_type": "qwen2"} | SMALL},
+    ],
+    ids=lambda config: config["model_type"],
+)
+def test_a_wrapped_or_renamed_decoder_has_the_parameters_of_transformers_own(config: dict[str, Any]) -> None:
+    assert pasted({**config, "tie_word_embeddings": False}).total_params == on_the_meta_device(config)
+
+
+@pytest.mark.parametrize("place", ["text_config", "llm_config", "language_config"])
+def test_a_decoder_is_found_wherever_the_wrapper_keeps_it(place: str) -> None:
+    assert pasted({"model_type": "a_new_one", place: LLAMA}) == pasted(LLAMA)
+    deeper = {"model_type": "omni", "thinker_config": {"model_type": "thinker", place: LLAMA}}
+    assert pasted(deeper) == pasted(LLAMA)
+
+
+def test_a_wrapper_of_an_unknown_decoder_is_refused_by_the_decoders_type() -> None:
+    with pytest.raises(ValueError, match="model type 'mllama_text_model' are not known"):
+        pasted({"model_type": "mllama", "text_config": LLAMA | {"model_type": "mllama_text_model"}})
+    with pytest.raises(ValueError, match="llm_config must be a JSON object"):
+        pasted({"model_type": "internvl_chat", "llm_config": [1]})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -147,7 +231,7 @@ def test_a_text_that_is_no_config_is_refused_with_its_reason(text: str, message:
         spec_from_json(text)
     if not text.startswith("{"):
         with pytest.raises(ValueError, match=message):
-            suggested_weight_bits(text)
+            quantisation(text)
 
 
 @pytest.mark.parametrize(
@@ -263,65 +347,6 @@ def test_a_name_is_short_text_of_any_script() -> None:
             spec_from_json(json.dumps(LLAMA), name=name)
 
 
-def test_the_mean_width_of_gpt_oss_gives_the_bytes_of_its_checkpoint() -> None:
-    bits = suggested_weight_bits(json.dumps(fields("gpt-oss-20b")))
-    assert bits
-    checkpoint = dataclasses.replace(models()["gpt-oss-20b"], weight_bits=bits).weight_bytes
-    assert checkpoint == pytest.approx(13.76e9, abs=0.005e9)  # the size of its files
-
-
-@pytest.mark.parametrize(
-    ("quantisation", "bits"),
-    [
-        (None, None),
-        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8),
-        ({"quant_method": "fbgemm_fp8"}, 8),
-        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4),
-        ({"quant_method": "gptq", "bits": 3}, 3),
-        ({"quant_method": "awq", "bits": 4, "version": "gemm"}, 4),
-        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4),
-        ({"quant_method": "bitsandbytes", "load_in_4bit": False, "load_in_8bit": True}, 8),
-        ({"quant_method": "bitsandbytes"}, None),
-        ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}, 4),
-        (
-            {
-                "quant_method": "compressed-tensors",
-                "config_groups": {"a": {"weights": {"num_bits": 4}}, "b": {"weights": {"num_bits": 8}}},
-            },
-            None,
-        ),
-        ({"quant_method": "not heard of"}, None),
-        ({"quant_method": ["fp8"]}, None),
-        ({}, None),
-    ],
-    ids=str,
-)
-def test_the_file_suggests_its_width(quantisation: object, bits: float | None) -> None:
-    text = json.dumps(LLAMA | {"quantization_config": quantisation})
-    assert suggested_weight_bits(text) == bits
-    assert spec_from_json(text).weight_bits == 16  # a suggestion only
-
-
-@pytest.mark.parametrize(
-    ("quantisation", "message"),
-    [
-        ("fp8", "quantization_config must be a JSON object"),
-        ({"quant_method": "gptq", "bits": "4"}, "quantization_config.bits must be a whole number"),
-        ({"quant_method": "awq", "bits": 0}, "quantization_config.bits must be from 1 to 16 bits, got 0"),
-        ({"quant_method": "compressed-tensors"}, "config_groups must be a JSON object"),
-        (
-            {"quant_method": "compressed-tensors", "config_groups": {"a": {"weights": [4]}}},
-            "weights must be a JSON",
-        ),
-        ({"quant_method": "awq"}, "quantization_config.bits must be a whole number"),
-        ({"quant_method": "bitsandbytes", "load_in_4bit": "yes"}, "load_in_4bit must be true or false"),
-    ],
-)
-def test_a_width_that_cannot_be_is_refused(quantisation: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        suggested_weight_bits(json.dumps(LLAMA | {"quantization_config": quantisation}))
-
-
 NAMES = sorted({name for file in FILES for name in fields(file)} | {"n_embd", "__class__", "__dict__", "", "模"})
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JUNK = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.sampled_from(NAMES), SCALARS, max_size=3)
@@ -331,7 +356,7 @@ JUNK = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.sampled_from
 @given(model_id=st.sampled_from(sorted(FILES)), junk=st.dictionaries(st.sampled_from(NAMES), JUNK, max_size=3))
 def test_junk_in_any_field_is_read_or_refused(model_id: str, junk: dict[str, object]) -> None:
     text = json.dumps(fields(model_id) | junk)
-    for read in (spec_from_json, suggested_weight_bits):
+    for read in (spec_from_json, quantisation):
         with contextlib.suppress(ValueError):
             read(text)
 

@@ -7,7 +7,8 @@ from inference.efficiency import Efficiency
 from inference.hardware import Hardware
 from inference.machine_link import typed_machine
 from inference.own_machine import own_efficiency, own_machine
-from inference.pasted_config import LONGEST_TEXT, spec_from_json, suggested_weight_bits
+from inference.pasted_config import LONGEST_TEXT, spec_from_json
+from inference.pasted_quantisation import quantisation
 from inference.peak_warnings import peak_warnings
 from inference.spec import ModelSpec
 from pages.ui import state
@@ -79,8 +80,12 @@ def model_from_config() -> ModelSpec:
         )
     made = spec_from_json(text)
     told = f"{made.total_params:,} parameters in {made.num_layers} layers, counted from the file."
-    if bits := suggested_weight_bits(text):
-        told += f" Its quantization_config says {bits:.3g}-bit weights: set Weight bits to that if you serve it so."
+    if stated := quantisation(text):
+        told += f" Its weights are quantised ({stated.kind}): "
+        told += (
+            f"set Weight bits to {stated.bits:.3g}" if stated.bits else "their width is not read; set Weight bits"
+        )
+        told += " if you serve it so."
     st.text(told)
     return made
 
