@@ -22,9 +22,8 @@ def prefill_batching_job(lengths: Sequence[int] = LENGTHS, num_prompts: int = NU
 
     def cases(engine: "Engine") -> list[Case]:
         is_default = tuple(lengths) == LENGTHS
-        return [
-            _case(length, num_prompts) for length in lengths if length <= engine.spec.max_context or not is_default
-        ]
+        fitting = [length for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
+        return [_case(length, num_prompts) for length in fitting]
 
     def run(engine: "Engine") -> Work[Sweep]:
         return measure(engine, cases(engine))

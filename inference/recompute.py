@@ -47,7 +47,7 @@ def recompute_job(lengths: Sequence[int] = LENGTHS) -> Job[Sweep]:
 
     def cases(engine: "Engine") -> list[Case]:
         is_default = tuple(lengths) == LENGTHS
-        return [_case(length) for length in lengths if length <= engine.spec.max_context or not is_default]
+        return [_case(length) for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
 
     def run(engine: "Engine") -> Work[Sweep]:
         return measure(engine, cases(engine))

@@ -44,7 +44,7 @@ def batch_job(sizes: Sequence[int] = BATCH_SIZES, context_len: int = BATCH_CONTE
 
 def sweep_job(name: str, values: Sequence[int], setting: Callable[[int], Setting], is_default: bool) -> Job[Sweep]:
     def cases(engine: "Engine") -> list[Case]:
-        every = [[setting(value)] for value in values]
+        every = [[setting(value)] for value in sorted(values)]
         if not is_default:
             return list(every)
         return [case for case in every if case[0].context_len <= engine.spec.max_context]

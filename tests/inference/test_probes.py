@@ -15,6 +15,7 @@ from inference.generation import Generation
 from inference.limits import Limits
 from inference.module_hooks import GROUPS, Span, clock, find_modules, hooked
 from inference.probes import ModuleTimes, measure, modules_job
+from tests.inference.passes import counted
 
 pytestmark = pytest.mark.measures
 
@@ -100,7 +101,7 @@ def test_the_logits_are_the_same_with_hooks_and_the_hooks_go(tiny: Engine) -> No
 def test_the_hooks_go_after_an_exception_and_when_the_measurement_is_cancelled(tiny: Engine) -> None:
     before = num_hooks(tiny.model)
     with (
-        pytest.raises(IndexError),
+        pytest.raises(ValueError, match="is not among the"),
         hooked(find_modules(tiny.model), clock(tiny)[0]),
     ):
         tiny.forward([tiny.spec.vocab_size], tiny.new_cache())
@@ -161,3 +162,24 @@ def test_two_caches_that_do_not_fit_are_refused_with_the_number(tiny: Engine) ->
     with pytest.raises(ValueError, match="Two KV caches of 512 tokens would take 0 MB"):
         modules_job(512).check(tiny, Limits(kv_bytes_total=2 * 131_072 - 1))
     modules_job(512).check(tiny, Limits(kv_bytes_total=2 * 131_072))
+
+
+def test_a_prefill_that_would_hold_everybody_up_is_refused_with_a_length_that_would_not(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.probes.PASS_S", 1e-6)
+    with counted(tiny) as passes, pytest.raises(ValueError, match=r"prefills of 300 tokens.*choose 1 or fewer"):
+        finished(tiny, 300)
+    assert max(passes) == 16, "not even the second of the short passes is begun"
+
+
+def test_repeats_that_were_not_made_for_lack_of_time_are_said(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.probes.TOTAL_S", 0.0)
+    found = finished(tiny, 12)
+    assert [len(one.plain_s) for one in found.passes] == [1, 1]
+    assert found.left_out == (
+        "Only 1 of 7 repeats of the prefill: their time was up after 0 s.",
+        "Only 1 of 15 repeats of the decode: their time was up after 0 s.",
+    )

@@ -12,6 +12,7 @@ import pytest
 
 from inference.experiments import Report, Work
 from inference.limits import Limits
+from inference.recompute import recompute_job
 from inference.sweep_io import COLUMNS, to_csv
 from inference.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
 from inference.sweep_run import FEWEST, MOST, check, measure
@@ -89,6 +90,30 @@ def test_a_batch_is_fed_as_rows_of_one_pass(tiny: Engine) -> None:
         hook.remove()
     assert rows[0] == (1, 9), "the cache is filled once and repeated"
     assert set(rows[1:]) == {(4, 1)}
+
+
+def test_without_time_the_smallest_setting_is_measured_once_and_the_others_are_said(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.sweep_run.TOTAL_S", 0.0)
+    sweep, _ = _run(prompt_job((64, 4, 16)).run(tiny))
+    assert [(point.setting.num_query_tokens, len(point.times_s)) for point in sweep.points] == [(4, 1)]
+    assert sweep.left_out == (
+        "Not measured: prefill of 16 tokens; the 0 s for all of it would not have been enough.",
+        "Not measured: prefill of 64 tokens; the 0 s for all of it would not have been enough.",
+    )
+
+
+def test_a_pass_expected_to_hold_others_up_is_left_out_with_both_arms_of_its_case(
+    tiny: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.sweep_run.PASS_S", 1e-9)
+    with counted(tiny) as passes:
+        sweep, _ = _run(recompute_job((8, 32)).run(tiny))
+    assert max(passes) == 8
+    assert [point.setting.context_len for point in sweep.points] == [8, 8]
+    (sentence,) = sweep.left_out
+    assert sentence.startswith("Not measured: prefill of 32 tokens; one was expected to take ")
 
 
 def test_reports_never_go_back_and_show_a_point_before_the_end(tiny: Engine) -> None:
