@@ -26,7 +26,7 @@ Place = tuple[str, str, int, int]
 _ABOVE: Place = ("right", "bottom", 0, 0)
 _BELOW: Place = ("left", "top", 8, -3)
 _FIRST: dict[Phase, Place] = {"prefill": ("right", "middle", -9, 0), "decode": _BELOW}
-_LAST: dict[Phase, Place] = {"prefill": ("center", "top", 0, -10), "decode": _BELOW}
+_LAST: dict[Phase, Place] = {"prefill": ("center", "top", 0, -12), "decode": ("left", "top", 8, -9)}
 
 
 def lab_roofline(
@@ -89,7 +89,14 @@ def _roof(chart: go.Figure, ceilings: Ceilings, *, is_first: bool) -> None:
     if is_first:
         memory = f"{scaled(ceilings.bandwidth, 'B/s')} read, measured"
         _label(chart, (_LOW, rates[0]), memory, INK, ("left", "top", 24, -6))
-        _label(chart, (ridge, rates[1]), f"ridge {significant(ridge, 2)} FLOP/byte", INK, _BELOW)
+        _ridge(chart, ridge)
+
+
+def _ridge(chart: go.Figure, ridge: float) -> None:
+    """Named at the foot of the drawing, where no pass lies."""
+    chart.add_vline(x=ridge, line={"color": ESTIMATE, "width": 1, "dash": "dot"}, layer="below")
+    words = f"ridge {significant(ridge, 2)} FLOP/byte"
+    log_label(chart, ridge, 0, words, on="x", size=12, yref="paper", xanchor="left", yanchor="bottom", xshift=4)
 
 
 def _datasheet(chart: go.Figure, sheet: Hardware, dtypes: Sequence[str]) -> None:
