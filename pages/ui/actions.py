@@ -66,8 +66,8 @@ def first_step() -> None:
 
 def look_at_picked(key: str) -> None:
     """The slider was moved, or a token or a bar clicked."""
-    index = state.told(key, "picked").get("value")
-    if isinstance(index, int):
+    index = state.told_index(key, "picked")
+    if index is not None:
         _look_at(index)
 
 
@@ -81,8 +81,8 @@ def toggle_play(shown: int) -> None:
 def tick(key: str) -> None:
     """The clock: the last step is on the screen, or it is time to look at a waiting pass again."""
     here = state.tab()
-    shown = state.told(key, "ticked").get("expected")
-    if here.is_playing and here.pending is None and isinstance(shown, int):
+    shown = state.told_index(key, "ticked", "expected")
+    if here.is_playing and here.pending is None and shown is not None:
         next_token(shown)
 
 
@@ -108,8 +108,8 @@ def undo_reset() -> None:
 def force(key: str) -> None:
     """A candidate was chosen: fork from the step on the screen."""
     here, run, runs, told = _begin(), state.live_run(), state.laboratory().runs, state.told(key, "picked")
-    token_id = told.get("value")
-    if run is None or runs is None or here.opened or here.pending or not isinstance(token_id, int):
+    token_id = state.told_index(key, "picked")
+    if run is None or runs is None or here.opened or here.pending or token_id is None:
         return
     steps = run.trace.steps
     index = len(steps) - 1 if here.shown is None else min(here.shown, len(steps) - 1)

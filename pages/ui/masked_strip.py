@@ -20,10 +20,9 @@ _component = st.components.v2.component(
 
 def picked_step(run: StructuredRun, *, key: str) -> int | None:
     """The token the learner last chose in this run; None before that."""
-    told = state.told(key, "picked")
-    index = told.get("value")
-    is_here = isinstance(index, int) and 0 <= index < len(run.steps) and told.get("run") == _name(run)
-    return int(str(index)) if is_here else None
+    index = state.told_index(key, "picked")
+    is_of_this_run = state.told(key, "picked").get("run") == _name(run)
+    return index if index is not None and is_of_this_run and 0 <= index < len(run.steps) else None
 
 
 def masked_strip(run: StructuredRun | None, *, shown: int, key: str, hint: str) -> None:

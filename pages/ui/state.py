@@ -205,6 +205,12 @@ def told(key: str, event: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def told_index(key: str, event: str, name: str = "value") -> int | None:
+    """The whole number in what a component reported; None for anything else, as a socket may send anything."""
+    found = told(key, event).get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
 def chart_shows_table(key: str) -> bool:
     return bool(_component_state(key).get("table"))
 

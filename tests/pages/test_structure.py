@@ -1,13 +1,16 @@
 """The structure experiment without a browser: edit, generate, read what the mask did, and placed anywhere."""
 
+import json
 import time
 from collections.abc import Callable
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from inference.structured_schemas import EXAMPLES
 from pages.ui.state import laboratory
+from tests.pages import sockets
 from tests.pages.labs import choose, component, figure, texts
 
 
@@ -78,6 +81,17 @@ def test_the_wrong_answer_is_called_valid_and_wrong(page: AppTest) -> None:
     assert any(city in _output(page) for city in ("London", "Berlin", "Madrid"))
     assert "Complete, and valid" in texts(page)
     assert "Valid and wrong: the schema has no room for Paris" in texts(page)
+
+
+@pytest.mark.parametrize("value", [True, -1, 10**9, 1.0, "1", None])
+def test_a_forged_choice_of_a_token_chooses_none(page: AppTest, value: object) -> None:
+    _choose(page, "planet")
+    before = component(_generate(page), "structure-strip")
+    (strip,) = [one for one in sockets.components(page) if one.endswith("-structure-strip")]
+    state = {"picked": {"value": value, "run": before["run"]}}
+    sockets.send(page, WidgetState(id=strip, json_value=json.dumps(state)))
+    assert not page.exception
+    assert component(page, "structure-strip")["shown"] == before["shown"]
 
 
 def test_a_moral_is_told_of_the_example_alone(page: AppTest) -> None:
