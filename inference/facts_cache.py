@@ -1,43 +1,34 @@
 """Facts of published models: their shapes, caches, and where the cache outgrows the weights. 16 bits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 from inference.catalogue import models
 from inference.cost import kv_bytes, kv_bytes_per_token
 from inference.fact import Fact
-from inference.growth import matching_context, outweighing_batch
-from inference.kv_formulas import by_hidden_width, by_query_heads, window_factor
+from inference.growth import outweighing_batch
+from inference.kv_formulas import window_factor
 from inference.scores import Scores
 from inference.spec import ModelSpec
 
 MODELS = {
-    "llama2_7b": "llama-2-7b",
     "smollm2_1700m": "smollm2-1.7b",
-    "1b": "llama-3.2-1b",
+    "llama2_7b": "llama-2-7b",
     "8b": "llama-3.1-8b",
     "70b": "llama-3.1-70b",
-    "405b": "llama-3.1-405b",
-    "mistral_7b": "mistral-7b-v0.1",
     "mixtral": "mixtral-8x7b",
-    "qwen3_8b": "qwen3-8b",
     "qwen3_30b": "qwen3-30b-a3b",
     "gemma3_27b": "gemma-3-27b",
-    "gpt_oss_20b": "gpt-oss-20b",
     "deepseek_v3": "deepseek-v3",
 }
 """Their names in facts, and their ids in the catalogue."""
-CONTEXTS = {"4k": 4096, "8k": 8192, "32k": 32_768, "64k": 65_536, "128k": 131_072}
+K = 1024
 
 
 @cache
 def spec_of(name: str) -> ModelSpec:
     return models()[MODELS[name]]
-
-
-def _of(name: str, compute: Callable[[ModelSpec], float]) -> Callable[[], float]:
-    return lambda: compute(spec_of(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,113 +60,97 @@ class Grouped:
         return self.layer_bytes + self.scale_bytes + self.table_bytes
 
 
-def _grouped(name: str, compute: Callable[[Grouped], float]) -> Callable[[], float]:
-    return lambda: compute(Grouped(spec_of(name)))
+def _8b() -> ModelSpec:
+    return spec_of("8b")
 
 
-def _matching(spec: ModelSpec) -> float:
-    tokens = matching_context(spec)
-    assert tokens is not None, f"{spec.id}: every layer slides"
-    return tokens
+def _awq() -> Grouped:
+    return Grouped(_8b())
 
 
-def _shape(name: str) -> Iterator[Fact]:
-    model = MODELS[name]
-    yield Fact(f"params_{name}", _of(name, lambda s: s.total_params), "int", f"parameters of {model}")
-    yield Fact(f"layers_{name}", _of(name, lambda s: s.num_layers), "int", f"layers of {model}")
-    yield Fact(f"query_heads_{name}", _of(name, lambda s: s.num_query_heads), "int", f"query heads of {model}")
-    yield Fact(f"kv_heads_{name}", _of(name, lambda s: s.num_kv_heads), "int", f"KV heads of {model}")
-    yield Fact(f"head_dim_{name}", _of(name, lambda s: s.head_dim), "int", f"values in one key of {model}")
-    yield Fact(f"weights_{name}", _of(name, lambda s: s.weight_bytes), "bytes", f"weights of {model}, 16 bits")
+def _scores() -> Scores:
+    """Of Llama-2-7B at 4,096 tokens, FP16."""
+    return Scores(spec_of("llama2_7b"), 4 * K)
 
 
-def _cache_facts(name: str) -> Iterator[Fact]:
-    model = MODELS[name]
-    yield Fact(f"kv_bytes_per_token_{name}", _of(name, kv_bytes_per_token), "bytes", f"{model}, 16 bits")
-    yield Fact(
-        f"kv_query_heads_factor_{name}",
-        _of(name, lambda s: by_query_heads(s).times_right),
+def _cache(name: str, length: int) -> Callable[[], float]:
+    return lambda: kv_bytes(spec_of(name), context_len=length)
+
+
+def _cache_if_full(name: str, length: int) -> float:
+    return _cache(name, length)() * window_factor(spec_of(name), context_len=length)
+
+
+def _outweighing(name: str, length: int) -> Callable[[], float]:
+    return lambda: outweighing_batch(spec_of(name), context_len=length)
+
+
+_SHAPES = [
+    Fact("layers_8b", lambda: _8b().num_layers, "int", "layers of Llama-3.1-8B"),
+    Fact("query_heads_8b", lambda: _8b().num_query_heads, "int", "its query heads"),
+    Fact("kv_heads_8b", lambda: _8b().num_kv_heads, "int", "its KV heads"),
+    Fact("head_dim_8b", lambda: _8b().head_dim, "int", "values in one of its keys"),
+    Fact("weights_8b", lambda: _8b().weight_bytes, "bytes", "its weights"),
+    Fact("query_heads_70b", lambda: spec_of("70b").num_query_heads, "int", "query heads of Llama-3.1-70B"),
+    Fact("weights_70b", lambda: spec_of("70b").weight_bytes, "bytes", "its weights"),
+    Fact(
+        "params_8b_over_smollm2_1700m",
+        lambda: _8b().total_params / spec_of("smollm2_1700m").total_params,
         "x",
-        f"times too much if query heads of {model} are counted",
-    )
-    yield Fact(
-        f"kv_hidden_factor_{name}",
-        _of(name, lambda s: by_hidden_width(s).times_right),
-        "x",
-        f"times too much if the hidden width of {model} is counted",
-    )
-    for label, length in CONTEXTS.items():
-        if length <= spec_of(name).max_context or name == "mistral_7b":
-            yield from _at_context(name, label, length)
+        "parameters of Llama-3.1-8B over those of SmolLM2-1.7B",
+    ),
+]
 
-
-def _at_context(name: str, label: str, length: int) -> Iterator[Fact]:
-    model = MODELS[name]
-    yield Fact(
-        f"cache_{name}_{label}",
-        _of(name, lambda s: kv_bytes(s, context_len=length)),
-        "bytes",
-        f"KV cache of {model} at {length:,} tokens, read whole by every decode step",
-    )
-    if any(spec_of(name).layer_windows):
-        yield Fact(
-            f"cache_if_full_{name}_{label}",
-            _of(name, lambda s: kv_bytes(s, context_len=length) * window_factor(s, context_len=length)),
-            "bytes",
-            f"the same if no layer of {model} had a window",
-        )
-    yield Fact(
-        f"outweigh_batch_{name}_{label}",
-        _of(name, lambda s: outweighing_batch(s, context_len=length)),
+_AWQ = [
+    Fact("awq_layers_8b", lambda: _awq().layer_bytes, "bytes", "the 8B's layers in 4 bits"),
+    Fact("awq_scales_8b", lambda: _awq().scale_bytes, "bytes", "their scales, groups of 128"),
+    Fact("awq_tables_8b", lambda: _awq().table_bytes, "bytes", "its two tables, left in 16 bits"),
+    Fact("weights_awq_8b", lambda: _awq().weight_bytes, "bytes", "the 8B as a usual 4-bit checkpoint"),
+    Fact(
+        "outweigh_batch_awq_8b_32k",
+        lambda: _awq().weight_bytes // kv_bytes(_8b(), context_len=32 * K) + 1,
         "int",
-        f"fewest conversations of {length:,} tokens whose caches outweigh {model}",
-    )
+        "fewest conversations of 32,768 tokens whose 16-bit caches outweigh that",
+    ),
+    Fact(
+        "matching_context_awq_8b",
+        lambda: _awq().weight_bytes / kv_bytes_per_token(_8b()),
+        "int",
+        "tokens whose 16-bit cache equals that",
+    ),
+]
 
-
-_MATCHING = [
-    Fact(f"matching_context_{name}", _of(name, _matching), "int", f"tokens whose cache equals {MODELS[name]}")
-    for name in MODELS
-    if name != "mistral_7b"  # its windows stop the cache before it is as large as the weights
+_CACHES = [
+    Fact("kv_bytes_per_token_8b", lambda: kv_bytes_per_token(_8b()), "bytes", "one token of Llama-3.1-8B"),
+    Fact(
+        "kv_bytes_per_token_smollm2_1700m",
+        lambda: kv_bytes_per_token(spec_of("smollm2_1700m")),
+        "bytes",
+        "one token of SmolLM2-1.7B",
+    ),
+    Fact("cache_llama2_7b_4k", _cache("llama2_7b", 4 * K), "bytes", "Llama-2-7B at 4,096 tokens"),
+    Fact("cache_8b_4k", _cache("8b", 4 * K), "bytes", "Llama-3.1-8B at 4,096 tokens"),
+    Fact("cache_8b_32k", _cache("8b", 32 * K), "bytes", "at 32,768 tokens"),
+    Fact("cache_8b_64k", _cache("8b", 64 * K), "bytes", "at 65,536 tokens"),
+    Fact("cache_8b_128k", _cache("8b", 128 * K), "bytes", "at 131,072 tokens, read whole by every decode step"),
+    Fact("cache_gemma3_27b_128k", _cache("gemma3_27b", 128 * K), "bytes", "Gemma 3 27B at 131,072 tokens"),
+    Fact(
+        "cache_if_full_gemma3_27b_128k",
+        lambda: _cache_if_full("gemma3_27b", 128 * K),
+        "bytes",
+        "the same if no layer had a window",
+    ),
+    Fact("outweigh_batch_8b_32k", _outweighing("8b", 32 * K), "int", "fewest such caches that outweigh the 8B"),
+    Fact("outweigh_batch_8b_64k", _outweighing("8b", 64 * K), "int", "at 65,536 tokens"),
+    Fact("outweigh_batch_8b_128k", _outweighing("8b", 128 * K), "int", "at 131,072 tokens"),
+    Fact("outweigh_batch_70b_128k", _outweighing("70b", 128 * K), "int", "of Llama-3.1-70B"),
+    Fact("outweigh_batch_gemma3_27b_128k", _outweighing("gemma3_27b", 128 * K), "int", "of Gemma 3 27B"),
 ]
 
 _SCORES = [
-    Fact("scores_matrix_4096", _of("llama2_7b", lambda s: Scores(s, 4096).matrix_bytes), "binary",
-         "4,096 x 4,096 scores of one head in one layer, FP16, if they were stored"),
-    Fact("scores_matrix_128k", _of("llama2_7b", lambda s: Scores(s, 131_072).matrix_bytes), "binary",
-         "the same at 131,072 tokens"),
-    Fact("scores_layer_4096_llama2_7b", _of("llama2_7b", lambda s: Scores(s, 4096).stored_bytes / s.num_layers),
-         "binary", "all heads of one layer of Llama-2-7B at 4,096 tokens"),
-    Fact("scores_all_4096_llama2_7b", _of("llama2_7b", lambda s: Scores(s, 4096).stored_bytes), "binary",
-         "all heads and layers of Llama-2-7B at 4,096 tokens, which nobody keeps"),
-    Fact("scores_row_4096", _of("llama2_7b", lambda s: Scores(s, 4096).row_bytes), "binary",
-         "what a decode step has of one head at 4,096 tokens: one row"),
-    Fact("scores_masked_share_4096", _of("llama2_7b", lambda s: Scores(s, 4096).masked_share), "percent",
-         "of the matrix that is masked"),
-]  # fmt: skip
-
-_AWQ = [
-    Fact("awq_layers_8b", _grouped("8b", lambda w: w.layer_bytes), "bytes", "the 8B's layers in 4 bits"),
-    Fact("awq_scales_8b", _grouped("8b", lambda w: w.scale_bytes), "bytes", "their scales, groups of 128"),
-    Fact("awq_tables_8b", _grouped("8b", lambda w: w.table_bytes), "bytes", "its two tables, left in 16 bits"),
-    Fact("weights_awq_8b", _grouped("8b", lambda w: w.weight_bytes), "bytes", "the 8B as a usual 4-bit checkpoint"),
-    Fact("outweigh_batch_awq_8b_32k",
-         _grouped("8b", lambda w: w.weight_bytes // kv_bytes(w.spec, context_len=CONTEXTS["32k"]) + 1), "int",
-         "fewest conversations of 32,768 tokens whose 16-bit caches outweigh that"),
-    Fact("matching_context_awq_8b", _grouped("8b", lambda w: w.weight_bytes / kv_bytes_per_token(w.spec)), "int",
-         "tokens whose 16-bit cache equals that"),
-]  # fmt: skip
-
-_SMALL_AND_LARGE = Fact(
-    "params_8b_over_smollm2_1700m",
-    lambda: spec_of("8b").total_params / spec_of("smollm2_1700m").total_params,
-    "x",
-    "parameters of Llama-3.1-8B over those of SmolLM2-1.7B",
-)
-
-FACTS = [
-    *_AWQ,
-    _SMALL_AND_LARGE,
-    *(fact for name in MODELS for fact in (*_shape(name), *_cache_facts(name))),
-    *_MATCHING,
-    *_SCORES,
+    Fact("scores_matrix_4096", lambda: _scores().matrix_bytes, "binary", "of one head in one layer, if stored"),
+    Fact("scores_all_4096_llama2_7b", lambda: _scores().stored_bytes, "binary", "all layers, which nobody keeps"),
+    Fact("scores_row_4096", lambda: _scores().row_bytes, "binary", "what a decode step has of one head: one row"),
 ]
+
+FACTS = _SHAPES + _AWQ + _CACHES + _SCORES

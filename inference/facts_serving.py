@@ -1,12 +1,9 @@
 """Facts of serving: several accelerators, life without a cache, experts, queues, and two kinds of work."""
 
-from collections.abc import Iterator
-from functools import partial
-
 from inference.cost import forward_work
 from inference.deployment import ACROSS_S, INSIDE_S
 from inference.fact import Fact
-from inference.facts_cache import MODELS, spec_of
+from inference.facts_cache import spec_of
 from inference.facts_default import default_bf16
 from inference.facts_hardware import machine
 from inference.facts_speed import decode_s, prefill_s
@@ -47,104 +44,93 @@ def break_even_s(model: str) -> float:
     return INSIDE_S + _split_s(model, 1) / 16 / (2 * spec_of(model).num_layers)
 
 
-def _forwards(prompt: int, new: int, place: int) -> float:
-    return token_forwards(prompt_tokens=prompt, new_tokens=new)[place]
-
-
-def _forwards_factor(prompt: int, new: int) -> float:
-    return _forwards(prompt, new, 1) / _forwards(prompt, new, 0)
-
-
-def _without_factor(length: int) -> float:
-    return prefill_s("8b", length, "h100") / decode_s("8b", length, "h100")
+def _forwards() -> tuple[int, int]:
+    return token_forwards(prompt_tokens=1000, new_tokens=500)
 
 
 def _default_read_s() -> float:
     return forward_work(default_bf16(), num_query_tokens=1, context_len=1).bytes / machine("h100").bandwidth
 
 
-def _e2e_s() -> float:
-    return prefill_s("8b", 2048, "h100") + decode_all_s("8b", 2048, 500, "h100")
+def _without_cache(length: int) -> Fact:
+    what = f"times as long without a cache: the next token at {length:,} tokens, 8B on an H100"
+    name = f"without_cache_factor_8b_{length}"
+    return Fact(name, lambda: prefill_s("8b", length, "h100") / decode_s("8b", length, "h100"), "x", what)
 
 
-def _wait(percent: int) -> float:
-    return expected_wait_s((1.0,), percent / 100)
+def _prefill(kind: str) -> Fact:
+    prompt, _ = WORKLOADS[kind]
+    what = f"prefill of {prompt:,} tokens, 8B on an H100, at best"
+    return Fact(f"{kind}_prefill_s_h100", lambda: prefill_s("8b", prompt, "h100"), "seconds", what)
 
 
-def _parallel() -> Iterator[Fact]:
-    for model in ("8b", "70b"):
-        for ways in (1, 2, 4, 8, 16):
-            what = f"{MODELS[model]} on {ways} H100, tensor parallel"
-            yield Fact(f"tp_step_s_{model}_{ways}", partial(_split_s, model, ways), "seconds", f"a step: {what}")
-            yield Fact(f"tp_gain_{model}_{ways}", partial(_split_gain, model, ways), "x", f"times as fast: {what}")
-        lost = f"an exchange between machines above which 16 H100 lose to 8, {MODELS[model]}, at best"
-        yield Fact(f"tp_break_even_s_{model}_16", partial(break_even_s, model), "seconds", lost)
-    exchanged = "what one all-reduce of the 8B sums for one sequence: a hidden state in 16 bits"
-    yield Fact("tp_message_8b", lambda: 2 * spec_of("8b").hidden_size, "binary", exchanged)
-    for name, seconds in (("inside", INSIDE_S), ("across", ACROSS_S)):
-        yield Fact(
-            f"exchange_{name}_s", partial(float, seconds), "seconds", f"assumed: an all-reduce {name} a machine"
-        )
-    yield Fact("tp_exchanges_8b", lambda: 2 * spec_of("8b").num_layers, "int", "all-reduces per step of the 8B")
+def _decode(kind: str, name: str) -> Fact:
+    prompt, output = WORKLOADS[kind]
+    what = f"all decode steps: {prompt:,} tokens in, {output:,} out, 8B on one {name}, at best"
+    return Fact(f"{kind}_decode_s_{name}", lambda: decode_all_s("8b", prompt, output, name), "seconds", what)
 
 
-def _recompute() -> Iterator[Fact]:
-    for prompt, new in ((1000, 500), (8000, 1000)):
-        key, what = f"{prompt}_{new}", f"prompt of {prompt:,} and {new:,} new tokens"
-        at = (prompt, new)
-        yield Fact(f"forwards_with_{key}", partial(_forwards, *at, 0), "int", f"tokens fed with the cache: {what}")
-        yield Fact(f"forwards_without_{key}", partial(_forwards, *at, 1), "int", f"without the cache: {what}")
-        yield Fact(f"forwards_factor_{key}", partial(_forwards_factor, *at), "int", f"times more without: {what}")
-    for n in (100, 295, 1000, 4000, 16_000):
-        what = f"the next token at {n:,} tokens, 8B on an H100"
-        yield Fact(f"step_with_cache_8b_{n}", partial(decode_s, "8b", n, "h100"), "seconds", what)
-        yield Fact(
-            f"step_without_cache_8b_{n}", partial(prefill_s, "8b", n, "h100"), "seconds", f"{what}, no cache"
-        )
-        yield Fact(f"without_cache_factor_8b_{n}", partial(_without_factor, n), "x", f"times longer: {what}")
+def _wait(percent: int) -> Fact:
+    what = f"mean wait at {percent} % load in service times; equal ones, random arrivals"
+    return Fact(f"queue_wait_{percent}", lambda: expected_wait_s((1.0,), percent / 100), "x", what)
 
 
-def _workloads() -> Iterator[Fact]:
-    for label, (prompt, output) in WORKLOADS.items():
-        for name in ("h100", "h200", "a100", "l40s"):
-            what = f"{prompt:,} tokens in, {output:,} out, 8B on one {name}, at best"
-            first, rest = partial(prefill_s, "8b", prompt, name), partial(decode_all_s, "8b", prompt, output, name)
-            yield Fact(f"{label}_prefill_s_{name}", first, "seconds", f"prefill: {what}")
-            yield Fact(f"{label}_decode_s_{name}", rest, "seconds", f"all decode steps: {what}")
+def _experts(batch: int) -> Fact:
+    what = f"of Qwen3-30B-A3B's experts that a step of {batch} tokens reads, uniform routing"
+    name = f"experts_read_qwen3_30b_batch_{batch}"
+    return Fact(name, lambda: touched_share("qwen3_30b", batch), "percent", what)
 
 
-def _queues_and_experts() -> Iterator[Fact]:
-    for load in (50, 80, 90, 95):
-        what = f"mean wait at {load} % load in service times; equal ones, random arrivals"
-        yield Fact(f"queue_wait_{load}", partial(_wait, load), "x", what)
-    for batch in (1, 5, 16, 64):
-        what = f"of Qwen3-30B-A3B's experts that a step of {batch} tokens reads, uniform routing"
-        yield Fact(
-            f"experts_read_qwen3_30b_batch_{batch}", partial(touched_share, "qwen3_30b", batch), "percent", what
-        )
+_PARALLEL = [
+    Fact("tp_step_s_8b_1", lambda: _split_s("8b", 1), "seconds", "a step of the 8B on one H100, at best"),
+    Fact("tp_step_s_8b_8", lambda: _split_s("8b", 8), "seconds", "on 8, tensor parallel"),
+    Fact("tp_step_s_8b_16", lambda: _split_s("8b", 16), "seconds", "on 16, tensor parallel"),
+    Fact("tp_gain_8b_8", lambda: _split_gain("8b", 8), "x", "times as fast on 8"),
+    Fact(
+        "tp_break_even_s_8b_16", lambda: break_even_s("8b"), "seconds", "the 8B's exchange above which 16 lose to 8"
+    ),
+    Fact("tp_step_s_70b_16", lambda: _split_s("70b", 16), "seconds", "a step of the 70B on 16"),
+    Fact("tp_gain_70b_8", lambda: _split_gain("70b", 8), "x", "times as fast on 8 as on one that held it"),
+    Fact(
+        "tp_break_even_s_70b_16", lambda: break_even_s("70b"), "seconds", "the 70B's exchange above which 16 lose"
+    ),
+    Fact(
+        "tp_message_8b", lambda: 2 * spec_of("8b").hidden_size, "binary", "what an all-reduce sums: a hidden state"
+    ),
+    Fact("tp_exchanges_8b", lambda: 2 * spec_of("8b").num_layers, "int", "all-reduces per step of the 8B"),
+    Fact("exchange_inside_s", lambda: INSIDE_S, "seconds", "assumed: an all-reduce inside a machine"),
+    Fact("exchange_across_s", lambda: ACROSS_S, "seconds", "assumed: an all-reduce between machines"),
+]
 
+_RECOMPUTE = [
+    Fact("forwards_with_1000_500", lambda: _forwards()[0], "int", "tokens fed: prompt of 1,000 and 500 new tokens"),
+    Fact("forwards_without_1000_500", lambda: _forwards()[1], "int", "tokens fed without the cache"),
+    Fact("forwards_factor_1000_500", lambda: _forwards()[1] / _forwards()[0], "int", "times more without"),
+    *(_without_cache(length) for length in (100, 1000, 16_000)),
+]
 
 _ONES = [
     Fact("weights_read_s_default_h100", _default_read_s, "seconds", "the default model's step on an H100, 16 bits"),
-    Fact("e2e_s_8b_h100", _e2e_s, "seconds", "2,048 tokens in, 500 out, 8B on an idle H100, at best"),
+    Fact(
+        "e2e_s_8b_h100",
+        lambda: prefill_s("8b", 2048, "h100") + decode_all_s("8b", 2048, 500, "h100"),
+        "seconds",
+        "2,048 tokens in, 500 out, 8B on an idle H100, at best",
+    ),
     Fact(
         "decode_ratio_h200_h100",
         lambda: decode_s("8b", 1, "h100") / decode_s("8b", 1, "h200"),
         "x",
         "times as fast an H200 decodes the 8B: as its bandwidth",
     ),
-    Fact(
-        "prefill_ratio_h200_h100",
-        lambda: prefill_s("8b", 8192, "h100") / prefill_s("8b", 8192, "h200"),
-        "x",
-        "times as fast an H200 prefills 8,192 tokens: as its peak, which is equal",
-    ),
-    Fact(
-        "prefill_rate_8b_half_h100",
-        lambda: 2048 / (2 * prefill_s("8b", 2048, "h100")),
-        "int",
-        "prompt tokens/s of the 8B at half of an H100's peak",
-    ),
 ]
 
-FACTS: list[Fact] = [*_parallel(), *_recompute(), *_workloads(), *_queues_and_experts(), *_ONES]
+FACTS = [
+    *_PARALLEL,
+    *_RECOMPUTE,
+    *(_prefill(kind) for kind in WORKLOADS),
+    *(_decode(*at) for at in (("retrieval", "h100"), ("writing", "h100"), ("writing", "h200"))),
+    *(_wait(percent) for percent in (80, 95)),
+    *(_experts(batch) for batch in (1, 5, 16)),
+    *_ONES,
+]

@@ -3,6 +3,7 @@
 import pytest
 
 from inference import facts
+from inference.facts_speed import decode_s
 
 LAYER_8B = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14_336
 KV_8B = 2 * 32 * 8 * 128 * 2
@@ -57,7 +58,7 @@ def test_an_8_bit_cache_doubles_the_context_up_to_which_a_batch_can_be_compute_b
 def test_sixteen_lose_to_eight_only_above_an_exchange_of_so_long(
     model: str, layers: int, microseconds: float
 ) -> None:
-    read_s = facts.value(f"step_s_{model}_h100")
+    read_s = decode_s(model, 1, "h100")
     slower = facts.value(f"tp_break_even_s_{model}_16")
     assert read_s / 16 + 2 * layers * slower == pytest.approx(read_s / 8 + 2 * layers * 10e-6, rel=1e-3)
     assert slower == pytest.approx(microseconds * 1e-6, rel=0.004)

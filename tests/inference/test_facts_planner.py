@@ -23,7 +23,7 @@ def test_eight_cards_share_the_bytes_and_not_the_clock() -> None:
     read, clock = 139.0e9 / (hopper["bandwidth_share"] * 3.35e12), 80 * hopper["layer_s"]
     gain = (read + clock) / (read / 8 + clock + 160 * 10e-6)
     assert facts.value("tp_expected_gain_70b_8") == pytest.approx(gain, rel=2e-3)
-    assert facts.value("tp_expected_gain_8b_8") < facts.value("tp_gain_8b_8")
+    assert facts.value("tp_expected_gain_70b_8") < facts.value("tp_gain_70b_8")
 
 
 def test_caches_of_eight_long_prompts_push_the_70b_to_four_cards() -> None:
