@@ -70,8 +70,10 @@ def test_a_time_of_nothing_is_refused(share: object, seconds: float) -> None:
 def test_a_limit_explains_a_pass_only_where_it_takes_half_of_its_time() -> None:
     least = floors(DECODE, LAPTOP)
     at_roof, far = (explained(DECODE, times * least.memory_s, LAPTOP) for times in (1, 2.01))
-    assert (at_roof.reading, at_roof.regime) == (pytest.approx(1), "memory-bound")
-    assert (far.reading, far.regime) == (pytest.approx(1 / 2.01), None)
+    assert at_roof.reading == pytest.approx(1)
+    assert at_roof.regime == "memory-bound"
+    assert far.reading == pytest.approx(1 / 2.01)
+    assert far.regime is None
     assert far.reading + far.arithmetic + far.overhead + far.unexplained == pytest.approx(1)
 
 
