@@ -146,7 +146,7 @@ def open_trace(key: str) -> None:
 def start_replay() -> Replay:
     here = state.tab()
     if here.replay is None:
-        here.replay = Replay(state.recorded("lighthouse"), shown=1)
+        here.replay = Replay(state.recorded(state.START_RECORDING), shown=1)
     return here.replay
 
 

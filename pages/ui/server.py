@@ -6,8 +6,9 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
+from threading import Thread
 
 import plotly
 from starlette.concurrency import run_in_threadpool
@@ -17,11 +18,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from inference.laboratory import Laboratory
 from pages.ui import bookmark, cookies
 from pages.ui.addresses import canonical
+from pages.ui.course import course
 from pages.ui.gate import Gate, base_path
 from pages.ui.page_html import PREVIEW, STREAMLIT, content_policy, page_html
-from pages.ui.state import laboratory
+from pages.ui.state import START_RECORDING, laboratory, recorded
 from pages.ui.uploads import BoundedUploads
 
 log = logging.getLogger(__name__)
@@ -35,9 +38,18 @@ _ASSETS = ("static/", "media/", "component/", "_stcore/")
 async def lifespan(_app: object) -> AsyncIterator[None]:
     logging.getLogger("inference").setLevel(logging.INFO)
     lab = laboratory()
-    lab.start()
+    Thread(target=_prepare, args=(lab,), name="first page", daemon=True).start()
     yield
     lab.worker.stop()
+
+
+def _prepare(lab: Laboratory) -> None:
+    """What the first page needs, then the model: torch's import holds the interpreter for seconds."""
+    import_module("pages.charts.run")
+    import_module("pages.ui.live_chart")
+    course()
+    recorded(START_RECORDING)
+    lab.start()
 
 
 def on_script_error(error: BaseException) -> None:

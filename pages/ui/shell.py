@@ -25,3 +25,4 @@ st.set_page_config(page_title=tab_title(page.title))
 state.tab().is_in_lesson = page.url_path.startswith("lesson-")
 keep_focus()
 page.run()
+state.laboratory().start()  # if nobody has: after the first page, which would wait for torch

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from inference.runs import Run
 
 T = TypeVar("T")
+START_RECORDING = "lighthouse"
+"""The run that Start here replays."""
 MAX_LEARNERS_REMEMBERED = 1_000
 
 
@@ -98,8 +100,7 @@ def live_run() -> "Run | None":
 
 
 def restore() -> None:
-    """At the top of every run: start the model if nobody has; in a new tab, fill the form."""
-    laboratory().start()
+    """At the top of every run: in a new tab, fill the form."""
     if "tab" in st.session_state:
         _keep_form()
         return
