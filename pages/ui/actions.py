@@ -177,9 +177,15 @@ def guess(prediction_id: str) -> None:
         saved.keep_lab_guess(prediction_id, value)
 
 
+def show_outcome(prediction_id: str) -> None:
+    """The learner wants to see what is known, without a guess."""
+    state.tab().shown_outcomes.add(prediction_id)
+
+
 def start_measuring(job: Job[Any]) -> None:
     here, experiments = state.tab(), state.laboratory().experiments
     here.problems.pop(job.name, None)
+    here.shown_outcomes.add(here.predicting)  # who measures wants to see what comes of it
     if experiments is None:
         return
     try:

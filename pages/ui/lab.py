@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import state
 from pages.ui.addresses import slug
 from pages.ui.boundary import boundary
-from pages.ui.prediction import Outcome, Prediction, predict
+from pages.ui.prediction import Outcome, Prediction, predict, veiled
 
 
 def lab(
@@ -21,12 +21,15 @@ def lab(
     key: str,
     how: str = "Measure to see.",
 ) -> None:
-    """Draw the lab; only the chosen view is run."""
+    """Draw the lab; only the chosen view is run. The prediction is about the first one, and asked there alone."""
     st.title(title, anchor=False)
     st.caption(f"{subtitle} About {minutes} minutes.")
-    predict(prediction, outcome, how=how)
     chosen = choose_view(list(views), key=key)
     state.show_in_address(view_query(chosen, views))
+    if chosen == next(iter(views)):
+        predict(prediction, outcome, how=how)
+        if veiled(prediction, outcome):
+            return
     with boundary():
         views[chosen]()
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import actions, saved
+from pages.ui import actions, saved, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,18 @@ def predict(prediction: Prediction, outcome: Outcome | None, *, how: str = "Meas
             args=(prediction.id,),
         )
         st.text(_words(guess, outcome, how))
+
+
+def veiled(prediction: Prediction, outcome: Outcome | None) -> bool:
+    """Whether what is known already stays hidden: until this learner has guessed, or wants to see it without."""
+    here = state.tab()
+    if outcome is None or saved.lab_guess(prediction.id) is not None or prediction.id in here.shown_outcomes:
+        here.predicting = prediction.id
+        return False
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"veil-{prediction.id}"):
+        st.text("The result is known already. It is shown once you have predicted it.")
+        st.button("Show me", key=f"show-{prediction.id}", on_click=actions.show_outcome, args=(prediction.id,))
+    return True
 
 
 def _words(guess: str | None, outcome: Outcome | None, how: str) -> str:

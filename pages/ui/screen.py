@@ -46,6 +46,10 @@ class Tab:
     replay: Replay | None = None
     """The recording on Start here."""
     stamp: int = 0
+    predicting: str = ""
+    """The prediction whose view was drawn last."""
+    shown_outcomes: set[str] = field(default_factory=set)
+    """Predictions whose outcome the learner wanted to see without a guess."""
     problems: dict[str, str] = field(default_factory=dict)
     """Why a measurement was refused, by its name; gone when it is asked for again."""
     query: dict[str, str] = field(default_factory=dict)

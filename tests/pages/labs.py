@@ -8,10 +8,24 @@ from streamlit.testing.v1 import AppTest
 
 from inference.experiments import Job
 from inference.recipe import Recipe
+from pages.ui.experiments import (
+    batching,
+    chain,
+    prefix_pair,
+    recompute,
+    roofline_text,
+    speculation,
+    ttft_itl,
+    two_processes,
+)
 from pages.ui.state import laboratory
 
 T = TypeVar("T")
 PATIENCE_S = 60
+PREDICTIONS = {
+    one.PREDICTION.id
+    for one in (batching, chain, prefix_pair, recompute, roofline_text, speculation, ttft_itl, two_processes)
+}
 
 
 def finish(job: Job[T]) -> T:
@@ -56,4 +70,12 @@ def figure(app: AppTest, key: str) -> dict[str, Any]:
 def choose(app: AppTest, key: str, value: object) -> AppTest:
     """One option of a segmented control."""
     app.get_by_key(key).set_value(value)  # type: ignore[union-attr]
+    return app.run()
+
+
+def open_lab(app: AppTest, name: str) -> AppTest:
+    """A lab's page, of a learner who sees what is known without a guess."""
+    app.run()
+    app.switch_page(f"../lab/{name}.py")
+    app.session_state["tab"].shown_outcomes.update(PREDICTIONS)
     return app.run()

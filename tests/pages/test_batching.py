@@ -11,7 +11,7 @@ from inference.batching_presets import EQUAL, MIXED, NEWCOMERS, PRESETS, SHORT_P
 from inference.metrics import ttft_s
 from inference.sweep_jobs import batch_job
 from pages.charts.units import seconds, significant
-from tests.pages.labs import choose, component, figure, finish, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
@@ -20,9 +20,7 @@ VIEWS = ("Static and continuous", "Chunked prefill", "Batch sweep", "Prefill bat
 
 @pytest.fixture
 def lab_page(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/batching.py")
-    return app.run()
+    return open_lab(app, "batching")
 
 
 def test_the_lab_opens_with_a_prediction_and_at_most_one_primary_button(lab_page: AppTest) -> None:

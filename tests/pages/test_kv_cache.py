@@ -12,7 +12,7 @@ from inference.recompute import LENGTHS, lengths_to, pairs, ratio, recompute_job
 from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, run_of, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
@@ -21,9 +21,7 @@ VIEWS = ("With and without", "Same answer", "Formula", "Map")
 
 @pytest.fixture
 def lab_page(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/kv_cache.py")
-    return app.run()
+    return open_lab(app, "kv_cache")
 
 
 def view(app: AppTest, name: str) -> AppTest:

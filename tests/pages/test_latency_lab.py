@@ -12,16 +12,14 @@ from inference.sweep_jobs import context_job, prompt_job
 from inference.waterfall import ttft_stages
 from lessons import load_trace
 from pages.ui.state import laboratory
-from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, run_of, texts
+from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
 
 @pytest.fixture
 def latency(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/latency.py")
-    return app.run()
+    return open_lab(app, "latency")
 
 
 def _ttft_alone() -> None:

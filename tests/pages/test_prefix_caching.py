@@ -13,7 +13,7 @@ from inference.prefix_shared import Arrivals, shared_job
 from inference.prefix_tenants import SECRETS, TRUE_SECRET, Leak, tenants_job
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.experiments.prefix_pair import OWN
-from tests.pages.labs import choose, component, figure, finish, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
@@ -23,9 +23,7 @@ PAIR = PairPrompts(shared_tokens=100)
 
 @pytest.fixture
 def lab_page(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/prefix_caching.py")
-    return app.run()
+    return open_lab(app, "prefix_caching")
 
 
 def view(app: AppTest, name: str) -> AppTest:

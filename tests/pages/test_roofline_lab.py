@@ -17,7 +17,7 @@ from inference.sweep_jobs import batch_job, prompt_job
 from pages.charts.lab_roofline import lab_roofline
 from pages.ui import state
 from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 
 @pytest.fixture
@@ -29,9 +29,7 @@ def lab_page(app: AppTest) -> Iterator[AppTest]:
         time.sleep(0.05)
     kept = lab.ceilings
     assert kept is not None
-    app.run()
-    app.switch_page("../lab/roofline.py")
-    yield app.run()
+    yield open_lab(app, "roofline")
     lab.ceilings = kept
 
 

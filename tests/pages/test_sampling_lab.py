@@ -12,7 +12,7 @@ from inference.params import SamplingParams
 from inference.sampling import stages
 from pages.ui.experiments.sampler import PROMPTS, RUN, TYPED
 from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, run_of, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
@@ -21,9 +21,7 @@ NASTY = "<script>alert(1)</script> ![x](http://127.0.0.1:9/x.png) $a^2$ :red[x]"
 
 @pytest.fixture
 def sampling(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/sampling.py")
-    return app.run()
+    return open_lab(app, "sampling")
 
 
 def _chain_alone() -> None:

@@ -17,7 +17,7 @@ from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import significant
 from pages.ui.experiments.speculation_text import sameness
 from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, texts
+from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 
@@ -26,9 +26,7 @@ VIEWS = ("Round by round", "k and acceptance", "Sampled")
 
 @pytest.fixture
 def lab_page(app: AppTest) -> AppTest:
-    app.run()
-    app.switch_page("../lab/speculative.py")
-    return app.run()
+    return open_lab(app, "speculative")
 
 
 def view(app: AppTest, name: str) -> AppTest:

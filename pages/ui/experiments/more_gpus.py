@@ -13,13 +13,12 @@ from inference.hardware import Hardware
 from inference.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.more_gpus import more_gpus as chart
 from pages.charts.units import seconds
-from pages.ui import saved
 from pages.ui.controls import Controls, row
 from pages.ui.course import course, page_of
 from pages.ui.data_table import data_table
 from pages.ui.experiments.more_gpus_text import PREDICTION, all_table, count_table, outcome, steps_table, words
 from pages.ui.live_chart import live_chart
-from pages.ui.prediction import predict
+from pages.ui.prediction import predict, veiled
 
 Pace = Literal["at best", "expected"]
 _PACES: tuple[Pace, ...] = ("at best", "expected")
@@ -67,8 +66,8 @@ _DEFAULT = MoreGpusSettings()
 def more_gpus(settings: MoreGpusSettings = _DEFAULT, *, key: str = "more_gpus", is_fixed: bool = False) -> None:
     """A guess first; then the chart of time per token, its table, and all else at one count. All estimated."""
     if not is_fixed:
-        predict(PREDICTION, outcome())
-        if saved.lab_guess(PREDICTION.id) is None:
+        predict(PREDICTION, known := outcome())
+        if veiled(PREDICTION, known):
             return
     drawing = st.container(border=True, key=f"card-{key}-chart")
     case, count = _chosen(settings, key, is_fixed=is_fixed)
