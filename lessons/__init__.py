@@ -6,7 +6,7 @@ from inference.trace import Trace
 from lessons.content import Ask, Lesson, Part, Place, Section, Takeaway, Term, Text
 from lessons.glossary import read_glossary
 from lessons.parse import read_lesson
-from lessons.written import problems_in, written
+from lessons.written import plain, problems_in, written
 from quizzes import ContentError, Problem
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "load_lessons",
     "load_trace",
     "open_lessons",
+    "plain",
     "written",
 ]
 

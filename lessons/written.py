@@ -59,6 +59,12 @@ def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place)
 
 
+def plain(term: Term) -> str:
+    """A definition as plain text: numbers filled in, links and marks of Markdown taken off."""
+    text = filled(_TERM.sub(lambda found: found["words"] or found["id"].replace("-", " "), term.text))
+    return re.sub(r"[*`]|(?<=\]) ?\([^)]*\)|[\[\]]", "", " ".join(text.split()))
+
+
 def _spoken(term: Term) -> str:
     """A definition inside quotes of Markdown."""
-    return filled(term.text).replace("\n", " ").replace('"', "'")
+    return plain(term).replace('"', "'")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from lessons import written
 from pages.ui.course import course, page_of
+from pages.ui.terms import define
 
 known = course()
 defined_in = {term: lesson for lesson in reversed(known.lessons) for term in lesson.terms}
@@ -17,3 +18,4 @@ for term in sorted(known.glossary.values(), key=lambda term: term.term.casefold(
             st.caption(f"Not: {', '.join(term.avoid)}.")
         if lesson := defined_in.get(term.id):
             st.page_link(page_of(lesson), label=f"Lesson {lesson.number}: {lesson.title}")
+define(known.glossary.values())

@@ -7,15 +7,17 @@ from lessons import (
     Lesson,
     Part,
     Place,
+    Section,
     Takeaway,
     Text,
     written,
 )
-from lessons.written import terms_in
+from lessons.written import marks_in, terms_in
 from pages.ui import lesson_progress, state
 from pages.ui.answers import ask
 from pages.ui.boundary import boundary
 from pages.ui.course import Course, course, page_of
+from pages.ui.terms import define
 
 Slots = list[tuple[Part, "st.delta_generator.DeltaGenerator"]]
 
@@ -45,6 +47,7 @@ def show_lesson(lesson: Lesson) -> None:
             seen.append(part.name)
             with slot:
                 _experiment(part, seen.count(part.name))
+    define(known.glossary.values(), is_lesson=True)
     lesson_progress.keep_place(lesson)
 
 
@@ -83,6 +86,19 @@ def _resume(lesson: Lesson) -> None:
         st.markdown(f"You stopped here: [{section.title}](#{lesson_progress.anchor(section)})")
 
 
+def _first_use(lesson: Lesson, term: str) -> Section | None:
+    """The section whose text first marks the term."""
+    return next(
+        (
+            section
+            for section in lesson.sections
+            for part in section.parts
+            if isinstance(part, Text | Takeaway) and term in [one for _, one in marks_in(part.markdown)]
+        ),
+        None,
+    )
+
+
 def _end(lesson: Lesson, known: Course) -> None:
     st.header("You can now", anchor="you-can-now")
     st.markdown("\n".join(f"- {written(one, known.glossary)}" for one in lesson.can))
@@ -96,5 +112,7 @@ def _end(lesson: Lesson, known: Course) -> None:
         for term in (known.glossary[one] for one in terms if one in known.glossary):
             st.subheader(term.term, anchor=term.id)
             st.markdown(written(term.text, known.glossary))
+            if section := _first_use(lesson, term.id):
+                st.markdown(f"Back to [{section.title}](#{lesson_progress.anchor(section)})")
     with st.expander("Sources", key="lesson-sources"):
         st.markdown("\n".join(f"- {source}" for source in lesson.sources))

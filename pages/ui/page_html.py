@@ -17,7 +17,7 @@ PREVIEW = Path(__file__).parent / "preview.png"
 """1200 x 630, as previews are shown."""
 STREAMLIT = Path(str(resources.files(streamlit).joinpath("static"))).resolve()
 _HERE = Path(__file__).parent
-_STYLE = (_HERE / "style.css").read_text()
+_STYLE = "".join((_HERE / name).read_text() for name in ("style.css", "print.css"))
 _SCRIPT = (_HERE / "history.js").read_text()
 
 

@@ -44,5 +44,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   })
   root.dataset.empty = data.tokens.length ? "" : data.hint
   const newest = root.querySelector(".newest")
-  if (newest) root.scrollTop = Math.max(0, newest.offsetTop + newest.offsetHeight - root.clientHeight + 8)
+  const line = parseFloat(getComputedStyle(root).lineHeight)
+  if (newest) root.scrollTop = Math.max(0, Math.ceil((newest.offsetTop + newest.offsetHeight - root.clientHeight) / line) * line)
 }

@@ -4,7 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from lessons import Ask, Place, Takeaway, Text, load_glossary, load_lessons, open_lessons, written
+from lessons import (
+    Ask,
+    Place,
+    Takeaway,
+    Term,
+    Text,
+    load_glossary,
+    load_lessons,
+    open_lessons,
+    plain,
+    written,
+)
 from quizzes import ContentError
 from tests.lessons.sample import LESSON, write
 
@@ -61,3 +72,8 @@ def test_a_file_that_is_no_text_is_named(folder: Path) -> None:
     lessons, problems = open_lessons(folder)
     assert len(lessons) == 1
     assert "cannot be read" in str(problems[0])
+
+
+def test_a_definition_is_plain_text_for_where_no_markdown_is_drawn() -> None:
+    term = Term("kv-cache", "KV cache", "`Keys` and **values** of [[layer|each layer]]\nof a [pass](#pass).")
+    assert plain(term) == "Keys and values of each layer of a pass."
