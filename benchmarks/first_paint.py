@@ -73,19 +73,15 @@ def run() -> list[Measurement]:
     useful = [visit.useful_s for visit in visits]
     foreign = set().union(*(visit.hosts for visit in visits)) - {"127.0.0.1"}
     last = visits[-1]
+    detail = {"least_s": min(useful), "most_s": max(useful), "num_visits": len(useful)}
     return [
-        Measurement(
-            "first useful paint, cold", statistics.median(useful), "s", limit=1.5,
-            detail={"least_s": min(useful), "most_s": max(useful), "num_visits": len(useful)},
-        ),
+        Measurement("first useful paint, cold", statistics.median(useful), "s", limit=1.5, detail=detail),
         Measurement("first chart drawn, cold", statistics.median(visit.chart_s for visit in visits), "s"),
-        Measurement(
-            "first visit, bytes", last.wire_bytes / 1e6, "MB", detail={"socket_bytes": last.socket_bytes}
-        ),
+        Measurement("first visit, bytes", last.wire_bytes / 1e6, "MB", detail={"socket_bytes": last.socket_bytes}),
         Measurement("first visit, requests", last.num_requests),
         Measurement("foreign hosts", len(foreign), limit=0, detail={"hosts": ", ".join(sorted(foreign))}),
         Measurement("layout shift at load", max(visit.shift for visit in visits), limit=0.1),
-    ]  # fmt: skip
+    ]
 
 
 def _visit(browser: Browser, address: str) -> _Visit:

@@ -74,7 +74,7 @@ async def _steps(port: int) -> list[Measurement]:
         Measurement(f"{_STEPPERS} stepping, slowest / fair share", worst_mean / fair_s, limit=1.5, detail=detail),
         Measurement(f"{_STEPPERS} stepping, longest wait / fair share", worst / fair_s, limit=1.5, detail=detail),
         Measurement("steps lost or doubled", 0, limit=0),
-    ]  # fmt: skip
+    ]
 
 
 async def _press_until(person: Learner, end_s: float) -> list[float]:

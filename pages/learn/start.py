@@ -60,15 +60,16 @@ def machine_card() -> None:
     lab.doubt_ceilings()
     status, ceilings = lab.status, lab.ceilings
     with st.container(border=True, key="card-machine"):
-        measured = (
-            Figure(scaled(ceilings.bandwidth, "B/s"), "read bandwidth, measured"),
-            Figure(scaled(ceilings.flops, "FLOP/s"), f"matmul {ceilings.dtype}, measured"),
-            Figure(seconds(ceilings.overhead_s), "overhead of a pass, measured"),
-            Figure(significant(ceilings.ridge_point), "FLOP per byte at the ridge"),
-        ) if ceilings else ()  # fmt: skip
         words = status.sentence + (f" ({status.elapsed_s:.0f} s)" if status.state == "loading" else "")
         where = ""
+        measured: tuple[Figure, ...] = ()
         if ceilings:
+            measured = (
+                Figure(scaled(ceilings.bandwidth, "B/s"), "read bandwidth, measured"),
+                Figure(scaled(ceilings.flops, "FLOP/s"), f"matmul {ceilings.dtype}, measured"),
+                Figure(seconds(ceilings.overhead_s), "overhead of a pass, measured"),
+                Figure(significant(ceilings.ridge_point), "FLOP per byte at the ridge"),
+            )
             where = f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads. "
             where += about_roofs(ceilings, lab.ceilings_beaten_by)
         is_pressed = False

@@ -113,21 +113,28 @@ def _candidates_table(trace: Trace | None) -> Table:
 
 
 def _latency_table(trace: Trace | None) -> Table:
-    rows = [] if trace is None else [
-        [str(step.number), step.phase, visible(step.raw), percent(math.exp(step.logprob)), seconds(step.forward_s),
-         seconds(step.queue_s), seconds(step.sample_s)]
-        for step in trace.steps
-    ]  # fmt: skip
+    rows = [
+        [
+            *(str(step.number), step.phase, visible(step.raw), percent(math.exp(step.logprob))),
+            *(seconds(step.forward_s), seconds(step.queue_s), seconds(step.sample_s)),
+        ]
+        for step in (trace.steps if trace else ())
+    ]
     return Table(["step", "phase", "token", "probability", "pass", "queue", "sampling"], rows)
 
 
 def _kv_table(trace: Trace | None) -> Table:
-    rows = [] if trace is None else [
-        [str(step.number), f"{step.context_len:,}", f"{step.kv_bytes:,}",
-         f"{kv_bytes(trace.metadata.spec, context_len=step.context_len):,.0f}"]
-        for step in trace.steps
-    ]  # fmt: skip
-    return Table(["step", "tokens cached", "bytes, measured", "bytes, formula"], rows)
+    columns = ["step", "tokens cached", "bytes, measured", "bytes, formula"]
+    if trace is None:
+        return Table(columns, [])
+    expected = [kv_bytes(trace.metadata.spec, context_len=step.context_len) for step in trace.steps]
+    return Table(
+        columns,
+        [
+            [str(step.number), f"{step.context_len:,}", f"{step.kv_bytes:,}", f"{formula:,.0f}"]
+            for step, formula in zip(trace.steps, expected, strict=True)
+        ],
+    )
 
 
 def _roofline_table(trace: Trace | None) -> Table:

@@ -49,9 +49,13 @@ def controls(screen: Screen) -> None:
     has_run, shown = screen.trace is not None, screen.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="controls"):
         st.button(
-            "Prefill", key="prefill", width=74, on_click=actions.prefill, disabled=screen.is_busy,
+            "Prefill",
+            key="prefill",
+            width=74,
+            on_click=actions.prefill,
+            disabled=screen.is_busy,
             type="secondary" if screen.can_go_on else "primary",
-        )  # fmt: skip
+        )
         st.button(
             "Step back",
             key="back",
@@ -62,13 +66,24 @@ def controls(screen: Screen) -> None:
             disabled=shown < 1,
         )
         st.button(
-            "Next token", key="next", width=120, shortcut="Right", on_click=actions.next_token, args=(shown,),
-            type="primary" if screen.can_go_on else "secondary", disabled=not screen.can_go_on,
-        )  # fmt: skip
+            "Next token",
+            key="next",
+            width=120,
+            shortcut="Right",
+            on_click=actions.next_token,
+            args=(shown,),
+            type="primary" if screen.can_go_on else "secondary",
+            disabled=not screen.can_go_on,
+        )
         st.button(
-            "Pause" if screen.is_playing else "Play", key="play", shortcut="Space", on_click=actions.toggle_play,
-            args=(shown,), disabled=not (screen.can_go_on or screen.is_playing), width=114,
-        )  # fmt: skip
+            "Pause" if screen.is_playing else "Play",
+            key="play",
+            shortcut="Space",
+            on_click=actions.toggle_play,
+            args=(shown,),
+            disabled=not (screen.can_go_on or screen.is_playing),
+            width=114,
+        )
         st.button("First", key="first", width=104, shortcut="Home", on_click=actions.first_step, disabled=shown < 1)
         st.button(
             "Reset",

@@ -70,9 +70,8 @@ def test_the_modules_of_other_architectures_are_found(
 ) -> None:
     model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[model_type](**config))
     found = find_modules(model)
-    assert {group: len(members) for group, members in found.items()} == {
-        "attention": 3, "MLP": 3, "norms": num_norms, "LM head": 1,
-    }  # fmt: skip
+    expected = {"attention": 3, "MLP": 3, "norms": num_norms, "LM head": 1}
+    assert {group: len(members) for group, members in found.items()} == expected
     assert len({id(member) for members in found.values() for member in members}) == 7 + num_norms
 
 

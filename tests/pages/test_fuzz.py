@@ -12,13 +12,11 @@ from tests.pages import sockets
 from tests.pages.conftest import SHELL, open_step_through
 from tests.pages.labs import run_of
 
-PAGES = [
-    "learn/start", "learn/lessons", "learn/glossary",
-    "lab/step_through", "lab/kv_cache", "lab/roofline", "lab/latency", "lab/sampling", "lab/batching",
-    "lab/speculative", "lab/prefix_caching", "lab/disaggregation",
-    "plan/planner",
-    "check/quiz", "check/review", "check/mastery", "check/my_data", "check/classroom",
-]  # fmt: skip
+PAGES = (
+    *("learn/start", "learn/lessons", "learn/glossary", "lab/step_through", "lab/kv_cache", "lab/roofline"),
+    *("lab/latency", "lab/sampling", "lab/batching", "lab/speculative", "lab/prefix_caching", "lab/disaggregation"),
+    *("plan/planner", "check/quiz", "check/review", "check/mastery", "check/my_data", "check/classroom"),
+)
 BYSTANDER = "ef" * 16
 MESSAGES_A_PAGE = 10
 MOST_AT_ONCE = 4

@@ -77,9 +77,13 @@ def test_the_screen_says_that_no_queue_is_counted_and_what_hardly_any_row_had() 
 
 @pytest.mark.parametrize(
     ("model", "bits", "words"),
-    [("gpt-oss-20b", 16, "published in MXFP4"), ("deepseek-v3", 16, "published in FP8"), ("deepseek-v3", 8, ""),
-     ("llama-3.1-8b", 16, "")],
-)  # fmt: skip
+    [
+        ("gpt-oss-20b", 16, "published in MXFP4"),
+        ("deepseek-v3", 16, "published in FP8"),
+        ("deepseek-v3", 8, ""),
+        ("llama-3.1-8b", 16, ""),
+    ],
+)
 def test_a_model_published_in_fewer_bits_than_the_plan_counts_is_named(model: str, bits: float, words: str) -> None:
     said = " ".join(answer(make(PlanSettings(model, weight_bits=bits))).words)
     assert ("is published in" in said) == bool(words)

@@ -175,7 +175,7 @@ def test_what_is_no_number_costs_nothing(asked: dict[str, Question], given: obje
         ("guess", {"feedback": "It was {measured}."}, "feedback must show both numbers"),
         ("guess", {"feedback": "{guess}"}, r"feedback holds \{guess\}"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_any_kind_is_named(tmp_path: Path, name: str, changes: dict[str, object], said: str) -> None:
     (problem,) = changed(tmp_path, name, **changes)
     with pytest.raises(AssertionError, match=said):
