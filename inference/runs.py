@@ -188,11 +188,13 @@ class Runs:
         First from runs put aside, then from the least recently used.
         """
         now, live = time.monotonic(), set(map(id, list(self._runs.values())))
+        kv_bytes_held = self.kv_bytes_held()  # summed once: it asks every layer of every run
         others = [run for run in self._everyone() if run is not current]
         for run in sorted(others, key=lambda run: (id(run) in live, run.last_used_s)):
             is_long_idle = now - run.last_used_s > self._limits.idle_s
-            is_short = self.kv_bytes_held() + needed > self._limits.kv_bytes_total
+            is_short = kv_bytes_held + needed > self._limits.kv_bytes_total
             if run.generation.num_cached and (is_long_idle or is_short):
+                kv_bytes_held -= run.generation.kv_bytes
                 run.generation.release_cache()
                 run.was_released = True
 

@@ -7,9 +7,10 @@ from urllib.parse import parse_qs
 
 import pytest
 import torch
+from transformers import DynamicCache
 
 from inference.cost import kv_bytes_per_token
-from inference.engine import Engine, OutOfMemoryError
+from inference.engine import Engine, OutOfMemoryError, measured_kv_bytes
 from inference.generation import Generation
 from inference.limits import Limits
 from inference.params import SamplingParams
@@ -266,6 +267,24 @@ def test_the_run_unused_for_longest_gives_its_cache_up_and_gets_it_back(tiny: En
         assert output(run) == alone(tiny, ANNA, 12)
     assert any(step.rebuild_s > 0 for step in ben.trace.steps)
     assert not ben.was_released or ben.generation.kv_bytes == 0
+
+
+@pytest.mark.parametrize("num_learners", [4, 12])
+def test_a_press_measures_the_cache_of_every_run_once(
+    tiny: Engine, worker: Worker, num_learners: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(tiny, worker, Limits())
+    for number in range(num_learners):
+        start(runs, f"learner {number}", ANNA)
+    measured: list[DynamicCache] = []
+
+    def counting(cache: DynamicCache) -> int:
+        measured.append(cache)
+        return measured_kv_bytes(cache)
+
+    monkeypatch.setattr("inference.generation.measured_kv_bytes", counting)
+    press(runs, "learner 0", 2)
+    assert len(measured) == num_learners + 2, "once for all, and the presser's own before and after the pass"
 
 
 def test_a_long_idle_run_gives_its_cache_up_when_another_learner_acts(tiny: Engine, worker: Worker) -> None:
