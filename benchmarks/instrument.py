@@ -17,6 +17,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT, default_engine
 from inference.engine import Engine
 from inference.generation import Generation
+from inference.tokens import newest_text
 
 _ROUNDS = 4
 _TOKENS = 49  # of which 48 decode
@@ -94,7 +95,20 @@ def run() -> list[Measurement]:
     return [
         _ratio("decode step / bare forward", step_s, bare_s, limit=1.05),
         _ratio("decode step / generate, per token", step_s, generate_s, limit=1.0),
+        _detokenizing(engine),
     ]
+
+
+def _detokenizing(engine: Engine) -> Measurement:
+    """The text of one more token, late in an answer beside early in it; a step decodes no more than the newest."""
+    token_ids = engine.tokenizer(PROMPT * 1_000).input_ids
+
+    def step(num_tokens: int) -> float:
+        answer = token_ids[:num_tokens]
+        return _seconds(lambda: newest_text(engine.tokenizer, answer, num_told=num_tokens - 1, is_last=False))
+
+    early_s, late_s = zip(*((step(10), step(1_000)) for _ in range(200)), strict=True)
+    return _ratio("detokenise at step 1,000 / at step 10", list(late_s), list(early_s), limit=2.0)
 
 
 def _ratio(name: str, ours_s: list[float], theirs_s: list[float], *, limit: float) -> Measurement:

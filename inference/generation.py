@@ -196,12 +196,14 @@ class Generation:
         start = time.perf_counter()
         steps = self.trace.steps
         self.trace.stop_reason = self._reason()
-        text = tokens.decode(self.engine.tokenizer, [step.token_id for step in steps])
-        before = sum(len(step.text) for step in steps[:-1])
-        is_whole = not text.endswith(tokens.REPLACEMENT) or self.finished
-        if is_whole:
-            steps[-1] = replace(steps[-1], text=text[before:])
-            self.trace.stop_reason = self._reason()  # a stop string may only now be complete
+        text = tokens.newest_text(
+            self.engine.tokenizer,
+            [step.token_id for step in steps],
+            num_told=next((told for told in range(len(steps) - 1, 0, -1) if steps[told - 1].text), 0),
+            is_last=self.finished,
+        )
+        steps[-1] = replace(steps[-1], text=text)
+        self.trace.stop_reason = self._reason()  # a stop string may only now be complete
         steps[-1] = replace(steps[-1], detokenize_s=time.perf_counter() - start)
 
     def _reason(self) -> StopReason | None:

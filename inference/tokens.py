@@ -57,6 +57,32 @@ def decode(tokenizer: Any, token_ids: Sequence[int]) -> str:
     return str(tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
+def newest_text(tokenizer: Any, token_ids: Sequence[int], *, num_told: int, is_last: bool) -> str:
+    """What the newest token adds to the text; empty while a character is incomplete, unless no token follows.
+
+    `num_told` counts the tokens up to the newest one that added text. The same as the whole text without what was
+    told, but only the newest tokens are decoded, so that the time does not grow with the answer.
+    """
+    start, told = _clean_end(tokenizer, token_ids[:num_told])
+    text = decode(tokenizer, token_ids[start:])[len(told) :]
+    return text if is_last or not text.endswith(REPLACEMENT) else ""
+
+
+def _clean_end(tokenizer: Any, token_ids: Sequence[int]) -> tuple[int, str]:
+    """The fewest tokens at the end that decode alone as they do behind the others: where they begin, their text.
+
+    They begin with one that can be seen, since a space is left out before the first, and hold whole characters.
+    They cut no run of byte tokens: in a SentencePiece vocabulary one wrong byte spoils all of its run.
+    """
+    text = ""
+    for start in range(len(token_ids) - 1, -1, -1):
+        without, text = text, decode(tokenizer, token_ids[start:])
+        is_byte = str(tokenizer.convert_ids_to_tokens(token_ids[start])).startswith("<0x")
+        if text != without and REPLACEMENT not in text and not is_byte:
+            return start, text
+    return 0, text
+
+
 class TokenBytes:
     """The bytes behind each token id, for byte-level and for SentencePiece vocabularies."""
 
