@@ -16,6 +16,13 @@ from inference.disaggregation_wire import BATCH_SIZES, Began, Failed, FromWorker
 _LOOK_S = 0.05  # a learner's step waits no longer than this for the parent
 _SILENCE_S = 120.0  # a pass takes seconds, so a worker that says nothing for this long is stuck
 _SECOND_LOOK_S = 10.0  # how long the other worker has to tell that one is gone
+_GUARD = """
+import shutil, signal, sys
+for one in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(one, signal.SIG_IGN)
+sys.stdin.buffer.read()
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""  # a process that waits for its parent's end, however that comes, and deletes the weights: half a gigabyte
 _ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("first worker", "second worker")
 
@@ -25,6 +32,7 @@ class Pair:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="two-phases-"))
+        self._guard = subprocess.Popen([sys.executable, "-S", "-c", _GUARD, self.folder], stdin=subprocess.PIPE)
         self.processes: list[subprocess.Popen[bytes]] = []
         self._controls: list[Connection] = []
         self._doing = ["starting"] * len(NAMES)
@@ -125,4 +133,11 @@ class Pair:
             process.wait()
         for control in self._controls:
             control.close()
+        self.delete()
+        assert self._guard.stdin
+        self._guard.stdin.close()
+        self._guard.wait()
+
+    def delete(self) -> None:
+        """The files go; workers that have read them keep what they mapped."""
         shutil.rmtree(self.folder, ignore_errors=True)

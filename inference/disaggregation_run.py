@@ -44,6 +44,7 @@ def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
                 words, num_timed = f"timing a {message.words}", num_timed + 1
             share = num_timed / (len(NAMES) * (len(lengths) + len(BATCH_SIZES)))
             yield Report(_SHARED + (_PREPARED - _SHARED) * share, found, words)
+        pair.delete()  # whatever ends this process from here on, nothing is left
         found = replace(found, step_times=_mean(ready), is_pinned=all(one.is_pinned for one in ready))
         num_tokens = sum(ask.output_tokens for ask in asks)
         for place, arrangement in enumerate(ARRANGEMENTS):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -123,6 +124,14 @@ def test_cancelled_at_any_moment_nothing_is_left(tiny: Engine, words: str) -> No
     work.close()
 
 
+_UNSTARTED = """
+import time
+from inference.disaggregation_pair import Pair
+pair = Pair()
+(pair.folder / "part-0.safetensors").write_bytes(b"half a gigabyte, in truth")
+print("written", flush=True)
+time.sleep(600)
+"""
 _PARENT = """
 from inference.disaggregation import comparison_job
 from inference.engine import Engine
@@ -134,12 +143,13 @@ for report in comparison_job(ASKS).run(Engine.load("random:tiny")):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the moment is found by reading lines; tried on Linux only")
 @pytest.mark.parametrize("words", ["timing", "colocated"])
-def test_workers_end_when_their_parent_is_killed(words: str) -> None:
+def test_workers_end_when_their_parent_is_killed(words: str, tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout
     for line in parent.stdout:
         if words in line:
             break
+    assert bool(_weights(tmp_path)) is (words == "timing"), "both have read them when they serve"
     orphans = workers(parent.pid)
     assert len(orphans) == 2
     parent.send_signal(signal.SIGKILL)
@@ -147,3 +157,32 @@ def test_workers_end_when_their_parent_is_killed(words: str) -> None:
     parent.stdout.close()
     _, alive = psutil.wait_procs(orphans, timeout=60)
     assert not alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the moment is found by reading lines; tried on Linux only")
+@pytest.mark.parametrize("words", ["written", "starting", "timing"])
+def test_the_weights_go_with_a_killed_parent_though_its_workers_are_stuck(words: str, tmp_path: Path) -> None:
+    code = _UNSTARTED if words == "written" else _PARENT
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout
+    for line in parent.stdout:
+        if words in line:
+            break
+    assert _weights(tmp_path)
+    stuck = workers(parent.pid)
+    for one in stuck:
+        one.suspend()  # in a pass that takes long
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 60
+    while _weights(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _weights(tmp_path)
+    for one in stuck:
+        one.resume()
+    psutil.wait_procs(stuck, timeout=60)
+
+
+def _weights(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.safetensors"))
