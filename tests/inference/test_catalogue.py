@@ -25,25 +25,15 @@ MODEL_ROWS, HARDWARE_ROWS = rows("models"), rows("hardware")
 
 
 @pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
-def test_shape_adds_up_to_the_published_parameters(row: Row) -> None:
-    spec = catalogue.models()[row["id"]]
-    assert spec.matrix_params + vector_params(spec, row["architecture"]) == row["total_params_published"]
-
-
-@pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
-def test_one_token_meets_the_active_parameters_of_the_row(row: Row) -> None:
+def test_a_model_is_as_large_as_its_row_says_it_was_published(row: Row) -> None:
     spec = catalogue.models()[row["id"]]
     vectors = vector_params(spec, row["architecture"])
+    assert spec.matrix_params + vectors == row["total_params_published"]
     if row["architecture"] == "gpt2":
         vectors -= spec.max_context * spec.hidden_size  # the position table is a look-up
     if row["architecture"] == "gpt_oss":  # three biases of the hidden size in each expert, of the active ones here
         vectors -= spec.num_layers * (row["num_experts"] - row["experts_per_token"]) * 3 * spec.hidden_size
     assert spec.matmul_params + vectors == row["active_params_computed"]
-
-
-@pytest.mark.parametrize("row", MODEL_ROWS, ids=lambda row: row["id"])
-def test_cache_bytes_are_those_of_the_row(row: Row) -> None:
-    spec = catalogue.models()[row["id"]]
     assert spec.weight_bytes == row["weights_bytes_fp16"]
     assert kv_bytes_per_token(spec) == row["kv_cache_bytes_per_token_fp16"]
     slides = "kv_growing_bytes_per_token_fp16" in row
@@ -54,8 +44,12 @@ def test_cache_bytes_are_those_of_the_row(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", HARDWARE_ROWS, ids=lambda row: row["id"])
-def test_ridge_points_are_those_of_the_row(row: Row) -> None:
+def test_a_machine_is_as_its_row_says(row: Row) -> None:
     machine = catalogue.hardware()[row["id"]]
+    assert machine.tdp_w == row["tdp_w"]
+    assert machine.is_verified == row["verified"]
+    assert machine.note == row["note"]
+    assert all(source in machine.source for source in row["source"])
     if row["ridge_flop_per_byte_16bit"] is None:
         assert "float16" not in machine.peak_flops
     else:
@@ -125,15 +119,6 @@ def test_a_slip_in_a_hardware_row_is_refused_with_its_key(change: Row, message: 
     path.write_text(yaml.safe_dump({"hardware": [row | change]}), encoding="utf-8")
     with pytest.raises(ValueError, match=f"odd.yaml: h100-sxm-80gb: .*{message}"):
         catalogue.load(path, "hardware", catalogue.build_hardware)
-
-
-@pytest.mark.parametrize("row", HARDWARE_ROWS, ids=lambda row: row["id"])
-def test_a_machine_keeps_what_its_row_says_of_itself(row: Row) -> None:
-    machine = catalogue.hardware()[row["id"]]
-    assert machine.tdp_w == row["tdp_w"]
-    assert machine.is_verified == row["verified"]
-    assert machine.note == row["note"]
-    assert all(source in machine.source for source in row["source"])
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:

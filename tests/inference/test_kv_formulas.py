@@ -54,13 +54,13 @@ def test_mla_with_its_heads_expanded_is_the_published_655_gb() -> None:
     assert cache_bytes(spec, right, context_len=131_072) == pytest.approx(9.2e9, rel=2e-3)
 
 
-@pytest.mark.parametrize("model", list(MODELS))
-def test_the_right_formula_is_the_one_every_other_number_here_uses(model: str) -> None:
-    right, heads, hidden = formulas(MODELS[model])
-    assert right.bytes_per_token == kv_bytes_per_token(MODELS[model])
-    assert right.times_right == 1
-    for wrong in (heads, hidden):
-        assert wrong.bytes_per_token / right.bytes_per_token == pytest.approx(wrong.times_right)
+def test_the_right_formula_is_the_one_every_other_number_here_uses() -> None:
+    for model, spec in MODELS.items():
+        right, heads, hidden = formulas(spec)
+        assert right.bytes_per_token == kv_bytes_per_token(spec), model
+        assert right.times_right == 1, model
+        for wrong in (heads, hidden):
+            assert wrong.bytes_per_token / right.bytes_per_token == pytest.approx(wrong.times_right), model
 
 
 def test_a_formula_is_written_with_the_numbers_that_are_multiplied() -> None:

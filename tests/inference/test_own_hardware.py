@@ -10,6 +10,7 @@ from inference.catalogue import hardware, models
 from inference.cost import forward_work, kv_bytes_per_token
 from inference.own_hardware import own_hardware, own_model
 from inference.peak_warnings import peak_warnings
+from inference.ranges import shown
 
 H100: dict[str, Any] = {
     **{"memory_gb": 80, "bandwidth_gb_s": 3350, "tflops_16bit": 989.4, "tflops_fp8": 1978.9},
@@ -46,18 +47,19 @@ def test_what_is_left_out_is_not_guessed() -> None:
 
 
 @pytest.mark.parametrize("field", ["memory_gb", "bandwidth_gb_s", "tflops_16bit"])
-@pytest.mark.parametrize("value", BAD, ids=lambda value: repr(value)[:20] if value != 10**5000 else "huge")
-def test_a_number_that_no_machine_has_is_refused_by_name(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{field} must be") as refusal:
-        own_hardware("Mine", **H100 | {field: value})
-    assert len(str(refusal.value)) < 150
+def test_a_number_that_no_machine_has_is_refused_by_name(field: str, subtests: pytest.Subtests) -> None:
+    for value in BAD:
+        with subtests.test(value=shown(value)):
+            with pytest.raises(ValueError, match=f"^{field} must be") as refusal:
+                own_hardware("Mine", **H100 | {field: value})
+            assert len(str(refusal.value)) < 150
 
 
 @pytest.mark.parametrize("field", ["tflops_fp8", "tflops_fp32", "link_gb_s", "tdp_w"])
-@pytest.mark.parametrize("value", [0, -1, math.nan, 1e30, True, "80"])
-def test_an_optional_number_is_checked_when_given(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{field} must be"):
-        own_hardware("Mine", **H100 | {field: value})
+def test_an_optional_number_is_checked_when_given(field: str, subtests: pytest.Subtests) -> None:
+    for value in (0, -1, math.nan, 1e30, True, "80"):
+        with subtests.test(value=value), pytest.raises(ValueError, match=f"^{field} must be"):
+            own_hardware("Mine", **H100 | {field: value})
 
 
 @pytest.mark.parametrize(
@@ -100,11 +102,12 @@ def test_the_numbers_of_mixtral_give_its_row() -> None:
 
 
 @pytest.mark.parametrize("field", LLAMA_8B)
-@pytest.mark.parametrize("value", [*BAD, 4.0, 10**9 + 1], ids=lambda v: repr(v)[:20] if v != 10**5000 else "huge")
-def test_a_shape_that_no_model_has_is_refused_by_name(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{field} must be") as refusal:
-        own_model("Mine", **LLAMA_8B | {field: value})
-    assert len(str(refusal.value)) < 150
+def test_a_shape_that_no_model_has_is_refused_by_name(field: str, subtests: pytest.Subtests) -> None:
+    for value in [*BAD, 4.0, 10**9 + 1]:
+        with subtests.test(value=shown(value)):
+            with pytest.raises(ValueError, match=f"^{field} must be") as refusal:
+                own_model("Mine", **LLAMA_8B | {field: value})
+            assert len(str(refusal.value)) < 150
 
 
 @pytest.mark.parametrize(
@@ -124,9 +127,8 @@ def test_numbers_that_do_not_fit_together_are_refused(change: dict[str, Any], me
         own_model("Mine", **MIXTRAL | change)
 
 
-@pytest.mark.parametrize("machine", hardware().values(), ids=lambda machine: machine.id)
-def test_no_dense_peak_of_the_catalogue_warns(machine: Any) -> None:
-    assert peak_warnings(machine) == ()
+def test_no_dense_peak_of_the_catalogue_warns() -> None:
+    assert {id: peak_warnings(machine) for id, machine in hardware().items() if peak_warnings(machine)} == {}
 
 
 # What the datasheets print with 2:4 sparsity, or GeForce cards reach with 16-bit accumulation.

@@ -17,7 +17,6 @@ from inference.plan_settings import PlanSettings, in_full, make
 from inference.planner import at_best, plan
 from inference.roofline import Ceilings
 from inference.shape_link import shape_from_query, shape_query
-from inference.spec import ModelSpec
 
 OWN = typed_machine("Mine", {"memory_gb": 80, "bandwidth_gb_s": 3350, "tflops_16bit": 989.4})
 CEILINGS = Ceilings("A laptop", "float32", 2e10, 2e11, 1e-2, "2026-11-30", 4)
@@ -78,10 +77,10 @@ def test_a_link_carries_all_of_a_plan(asked: PlanSettings) -> None:
     assert opened(asked).price == asked.price
 
 
-@pytest.mark.parametrize("spec", models().values(), ids=models())
-def test_a_link_carries_the_shape_of_any_model(spec: ModelSpec) -> None:
-    found = shape_from_query(dict(shape_query(spec)))
-    assert replace(found, id=spec.id, source=spec.source) == spec
+def test_a_link_carries_the_shape_of_any_model() -> None:
+    for spec in models().values():
+        carried = shape_from_query(dict(shape_query(spec)))
+        assert replace(carried, id=spec.id, source=spec.source) == spec
 
 
 @pytest.mark.parametrize(

@@ -191,11 +191,10 @@ def assert_refused(text: str | bytes) -> None:
     assert 10 < len(message) < 300
 
 
-@pytest.mark.parametrize("change", IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_a_trace_that_could_not_have_happened_is_refused(
-    trace: Trace, change: Callable[[dict[str, Any]], object]
-) -> None:
-    assert_refused(changed(trace, change))
+def test_a_trace_that_could_not_have_happened_is_refused(trace: Trace, subtests: pytest.Subtests) -> None:
+    for fault, change in IMPOSSIBLE.items():
+        with subtests.test(fault):
+            assert_refused(changed(trace, change))
 
 
 @pytest.mark.parametrize(
