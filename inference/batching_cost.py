@@ -14,8 +14,6 @@ class BatchCost:
     batch_size: int
     weights_s: float
     """Reading every weight once, whatever the batch."""
-    kv_s: float
-    """Reading each sequence's own cache."""
     arithmetic_s: float
     kv_share: float
     """Of the bytes."""
@@ -26,7 +24,6 @@ def batch_cost(point: Point, spec: ModelSpec, ceilings: Ceilings) -> BatchCost:
     return BatchCost(
         point.setting.batch_size,
         work.weight_bytes / ceilings.bandwidth,
-        work.kv_read_bytes / ceilings.bandwidth,
         work.flops / ceilings.flops,
         work.kv_read_bytes / work.bytes,
     )

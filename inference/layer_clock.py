@@ -1,6 +1,5 @@
 """The clock of an eager stack: published passes that take as long as their layers are many, whatever is in them."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,12 +58,3 @@ def rows() -> tuple[ClockRow, ...]:
     eager = (run for run in (*published_runs(), *shown_runs()) if run.engine == "eager")
     ordered = sorted(eager, key=lambda run: (run.kind, run.hardware.name, run.spec.total_params, run.batch_size))
     return tuple(ClockRow(run, predicted_s(run, AT_BEST), run.id not in fitted) for run in ordered)
-
-
-def contrasts() -> tuple[Contrast, ...]:
-    """One for each source and machine with more than one model."""
-    groups: dict[tuple[str, str], list[ClockRow]] = defaultdict(list)
-    for row in rows():
-        if row.run.kind == "decode" and row.run.batch_size == 1:
-            groups[row.run.hardware.id, row.run.engine_name].append(row)
-    return tuple(Contrast(group[0], group[-1]) for group in groups.values() if len(group) > 1)

@@ -38,9 +38,8 @@ class Summary:
 
     count: int
     median: float
-    within_15: float
-    """Share of the rows that are at most 15 % off."""
     within_30: float
+    """Share of the rows that are at most 30 % off."""
     worst: Prediction
 
 
@@ -60,7 +59,7 @@ def select(kind: Kind, *, is_held_back: bool, batch_size: int | None = None) -> 
 
 
 def summary(rows: Iterable[Prediction]) -> Summary:
-    """Median, worst and shares within a tolerance."""
+    """Median, worst and the share within a tolerance."""
     chosen = list(rows)
     if not chosen:
         raise ValueError("no published row was chosen, so there is no error to sum up")
@@ -68,7 +67,6 @@ def summary(rows: Iterable[Prediction]) -> Summary:
     return Summary(
         count=len(chosen),
         median=median(errors),
-        within_15=sum(error <= 0.15 for error in errors) / len(errors),
         within_30=sum(error <= 0.30 for error in errors) / len(errors),
         worst=max(chosen, key=lambda each: each.error),
     )

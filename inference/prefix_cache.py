@@ -78,11 +78,6 @@ class PrefixCache(Generic[T]):
     def num_blocks(self) -> int:
         return len(self._blocks)
 
-    @property
-    def num_references(self) -> int:
-        """Over all blocks and requests; 0 when no request is under way."""
-        return sum(block.num_users for block in self._blocks.values())
-
     def contents(self) -> list[T]:
         """What is kept, in no particular order."""
         return [block.content for block in self._blocks.values()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.limits import Limits
 
-REPEATS, MOST_REPEATS = 3, 9
+REPEATS = 3
 NEW_TOKENS = 12
 SHARED_TOKENS = 800
 CHANGED = 3

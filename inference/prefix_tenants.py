@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.limits import Limits
 
-REPEATS, MOST_REPEATS = 3, 9
+REPEATS = 3
 RECORD_TOKENS = 240
 SECRETS = ("asthma", "diabetes", "migraine", "anaemia")
 TRUE_SECRET = 2  # what the first tenant asked about

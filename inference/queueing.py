@@ -32,10 +32,6 @@ class Waits:
     def wait_percentile_s(self, percent: int) -> float:
         return percentile(self.waits_s, percent)
 
-    def in_system_percentile_s(self, percent: int) -> float:
-        """Of waiting and service together."""
-        return percentile([wait + work for wait, work in zip(self.waits_s, self.services_s, strict=True)], percent)
-
 
 def simulate(services_s: Sequence[float], *, load: float, num_requests: int, seed: int) -> Waits:
     """One server, first in first out, arrivals at random (Poisson) at the rate that gives this load.

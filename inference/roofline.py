@@ -137,19 +137,6 @@ def explained(work: Work, seconds: float, ceilings: Ceilings) -> Explained:
     return Explained(least.memory_s / measured_s, least.compute_s / measured_s, least.overhead_s / measured_s)
 
 
-def share_of_bandwidth(work: Work, seconds: float, ceilings: Ceilings) -> float:
-    """MBU: estimated bytes per measured second, as a share of the measured bandwidth.
-
-    Above 1 the estimate counts bytes that never left a cache, or the ceiling was measured too low.
-    """
-    return work.bytes / _positive(seconds) / ceilings.bandwidth
-
-
-def share_of_flops(work: Work, seconds: float, ceilings: Ceilings) -> float:
-    """MFU: estimated FLOPs per measured second, as a share of the measured FLOP/s."""
-    return work.flops / _positive(seconds) / ceilings.flops
-
-
 def _positive(seconds: float) -> float:
     if seconds <= 0:
         raise ValueError(f"a measured time must be above 0 seconds, got {seconds}")

@@ -70,7 +70,6 @@ class OrderView:
 
     first: ChainView
     last: ChainView
-    num_both: int
     num_only_first: int
     num_only_last: int
     only_first: tuple[TokenShare, ...]

@@ -101,7 +101,6 @@ def order_view(found: NextToken, params: SamplingParams) -> OrderView:
     return OrderView(
         first=chain_view(found, both[0]),
         last=chain_view(found, both[1]),
-        num_both=int((kept_first & kept_last).sum()),
         num_only_first=int((kept_first & ~kept_last).sum()),
         num_only_last=int((kept_last & ~kept_first).sum()),
         only_first=_only(model, first, kept_first & ~kept_last),

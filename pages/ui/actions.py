@@ -33,7 +33,7 @@ def next_token(shown: int) -> None:
     """Show the next recorded step, or decode one more; changed settings continue differently from here."""
     here = _begin()
     run, runs = state.live_run(), state.laboratory().runs
-    trace = here.opened.recorded if here.opened else run.trace if run else None
+    trace = here.opened or (run.trace if run else None)
     last = len(trace.steps) - 1 if trace else -1
     if trace is None or here.pending is not None or shown != (last if here.shown is None else here.shown):
         return
@@ -138,7 +138,7 @@ def open_trace(key: str) -> None:
     except ValueError as error:
         here.message = f"This file cannot be opened: {sentence(error)}"
         return
-    here.opened, here.shown, here.is_playing = Replay(trace, shown=len(trace.steps)), None, False
+    here.opened, here.shown, here.is_playing = trace, None, False
     here.link = None
     here.message = "A recorded trace is open. Reset goes back to your own run."
 
@@ -146,16 +146,16 @@ def open_trace(key: str) -> None:
 def start_replay() -> Replay:
     here = state.tab()
     if here.replay is None:
-        here.replay = Replay(state.recorded(state.START_RECORDING), shown=1)
+        here.replay = Replay(state.recorded(state.START_RECORDING), 1)
     return here.replay
 
 
 def replay_tick(key: str) -> None:
     told, replay = state.told(key, "ticked"), start_replay()
     if told.get("isCalm") is True:  # reduced motion: the result, without the show
-        state.tab().replay = Replay(replay.recorded, shown=len(replay.recorded.steps))
+        state.tab().replay = Replay(replay.recorded, len(replay.recorded.steps))
     elif not replay.finished and told.get("expected") == len(replay.trace.steps):
-        replay.decode()
+        replay.reveal()
 
 
 def replay_again() -> None:

@@ -26,7 +26,7 @@ def screen() -> Screen:
     _start_link(here)
     _settle(here)
     run, lab = state.live_run(), state.laboratory()
-    trace = here.opened.recorded if here.opened else run.trace if run else None
+    trace = here.opened or (run.trace if run else None)
     if trace is not None and not here.opened:
         trace = replace(trace, ceilings=lab.ceilings)
         _meet_the_roofs(trace)

@@ -25,7 +25,7 @@ class Tab:
     pending: "Future[Any] | None" = None
     pending_since_s: float = 0.0
     message: str = ""
-    opened: Replay | None = None
+    opened: Trace | None = None
     """A trace from a file, shown in place of the run."""
     answers: dict[str, Answer] = field(default_factory=dict)
     browser: str = ""

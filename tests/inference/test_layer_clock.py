@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from inference import published
-from inference.layer_clock import contrasts, rows
+from inference.layer_clock import Contrast, rows
 from inference.published import fitting_runs, held_back, shown_runs
 
 BY_ID = {row.run.id: row for row in rows()}
@@ -52,15 +52,17 @@ def test_a_long_prompt_hides_the_clock_and_a_short_one_does_not() -> None:
 
 
 def test_time_follows_the_layers_and_not_the_parameters() -> None:
-    found = {each.small.run.hardware.id: each for each in contrasts()}
-    assert found.keys() == {"a100-sxm4-80gb", "h20-96gb", "h100-sxm-80gb"}
-    h20 = found["h20-96gb"]  # Qwen3 of 0.6B and 32B: 28 and 64 layers, 58.57 and 26.24 tokens/s
+    a100 = Contrast(BY_ID["qw25-a100-0.5b-hf"], BY_ID["qw25-a100-14b-hf"])
+    h100 = Contrast(BY_ID["bnb-h100-8b-b1"], BY_ID["bnb-h100-32b-b1"])
+    h20 = Contrast(
+        BY_ID["qw3-h20-0.6b-hf"], BY_ID["qw3-h20-32b-hf"]
+    )  # Qwen3 of 0.6B and 32B: 28 and 64 layers, 58.57 and 26.24 tokens/s
     assert h20.params_ratio > 40
     assert h20.layers_ratio == pytest.approx(64 / 28)
     assert h20.seconds_ratio == pytest.approx(58.57 / 26.24)
-    for each in found.values():
-        assert each.seconds_ratio == pytest.approx(each.layers_ratio, rel=0.1)
-        assert each.seconds_ratio < each.params_ratio / 1.9
+    for contrast in (a100, h20, h100):
+        assert contrast.seconds_ratio == pytest.approx(contrast.layers_ratio, rel=0.1)
+        assert contrast.seconds_ratio < contrast.params_ratio / 1.9
 
 
 def test_rows_the_planner_was_not_fitted_to_are_marked() -> None:

@@ -22,6 +22,7 @@ from inference.prefix_tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants
 from inference.roofline import Ceilings
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
+from tests.inference.test_prefix_cache import num_references
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,7 +233,7 @@ def test_cancel_after_any_pass_and_the_end_leave_no_block_in_use(
             pass
         work.close()
     assert len(stores) > len(reports)
-    assert {one.cache.num_references for one in stores} == {0}
+    assert {num_references(one.cache) for one in stores} == {0}
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -247,7 +248,7 @@ def test_a_pass_that_fails_ends_the_experiment_and_leaves_no_block_in_use(
         pytest.raises(RuntimeError, match="broken"),
     ):
         drained(work)
-    assert {one.cache.num_references for one in stores} == {0}
+    assert {num_references(one.cache) for one in stores} == {0}
 
 
 @pytest.mark.parametrize("name", SMALL)

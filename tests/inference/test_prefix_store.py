@@ -11,6 +11,7 @@ from inference.generation import Generation
 from inference.prefix_records import block_bytes
 from inference.prefix_store import PrefixStore
 from tests.inference.passes import advance, counted, failing_once, token_ids
+from tests.inference.test_prefix_cache import num_references
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -139,7 +140,7 @@ def test_a_pass_that_fails_leaves_no_block_in_use(tiny: Engine, fails_in: str) -
         request.keep()
     with pytest.raises(RuntimeError, match="broken"):
         _serve_over_a_broken_layer(tiny, kept, ids, fails_in)
-    assert kept.cache.num_references == 0
+    assert num_references(kept.cache) == 0
     with kept.request(ids) as request:
         assert request.prefill().hit_blocks == 2
 
@@ -160,4 +161,4 @@ def test_requests_that_overlap_end_and_fail_leave_no_block_in_use(tiny: Engine, 
         assert kept.cache.num_blocks <= kept.cache.capacity
     for request in running:
         request.close()
-    assert kept.cache.num_references == 0
+    assert num_references(kept.cache) == 0

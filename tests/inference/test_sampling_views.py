@@ -196,7 +196,7 @@ def test_the_worked_example_keeps_one_token_in_one_order_and_two_in_the_other() 
     assert (EXAMPLE_LOGITS, EXAMPLE_PARAMS.temperature, EXAMPLE_PARAMS.top_p) == ((3.0, 2.0, 1.0), 0.5, 0.8)
     view = worked_example()
     assert (view.first.last.num_kept, view.last.last.num_kept) == (1, 2)
-    assert (view.num_both, view.num_only_first, view.num_only_last) == (1, 0, 1)
+    assert (view.num_only_first, view.num_only_last) == (0, 1)
     assert [share.raw for share in view.only_last] == [b"B"]
     seen_first = view.first.stage("temperature").top[0].probability
     assert seen_first == pytest.approx(1 / (1 + math.exp(-2) + math.exp(-4)))
@@ -206,9 +206,9 @@ def test_the_worked_example_keeps_one_token_in_one_order_and_two_in_the_other() 
 def test_the_orders_are_compared_token_by_token() -> None:
     """Sharpened first, top-p 0.75 of 1/2, 1/4, 1/8, 1/8 keeps {0, 1}: 16/22 is short of it. Last, {0, 1} too."""
     same = order_view(next_token(HALVES), SamplingParams(0.5, top_p=0.749))
-    assert (same.num_both, same.num_only_first, same.num_only_last) == (2, 0, 0)
+    assert (same.num_only_first, same.num_only_last) == (0, 0)
     flat = order_view(next_token(HALVES), SamplingParams(5.0, top_p=0.749))
-    assert (flat.num_both, flat.num_only_first, flat.num_only_last) == (2, 1, 0)
+    assert (flat.num_only_first, flat.num_only_last) == (1, 0)
     assert flat.only_first[0].model == pytest.approx(1 / 8)
 
 

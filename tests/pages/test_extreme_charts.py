@@ -291,7 +291,7 @@ CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
     "sampling_bars.draw_counts": lambda of: sampling_bars.draw_counts(_draws(of)),
     "sampling_bars.top_tokens": lambda of: sampling_bars.top_tokens(_stage(of, "top-p")),
     "sampling_lab.order_curve": lambda of: sampling_lab.order_curve(
-        OrderView(_chain(of), _chain(of), 1, 0, 0, (), ())
+        OrderView(_chain(of), _chain(of), 0, 0, (), ())
     ),
     "sampling_lab.rank_curve": lambda of: sampling_lab.rank_curve(_chain(of), "top-p"),
     "scores.score_matrix": lambda of: scores.score_matrix(SPEC, num_tokens=of.whole(1, 10**7)),
