@@ -3,6 +3,7 @@
 import gzip
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -28,6 +29,7 @@ from pages.ui.state import START_RECORDING, laboratory, recorded
 from pages.ui.uploads import BoundedUploads
 
 log = logging.getLogger(__name__)
+_GRACE_S = 3.0  # who starts the app looks at once: their page comes first, and starts the model when it is drawn
 _OK, _TEMPORARY = 200, 307
 _YEAR = 31_536_000  # seconds
 _READS = ("GET", "HEAD")
@@ -44,11 +46,12 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def _prepare(lab: Laboratory) -> None:
-    """What the first page needs, then the model: torch's import holds the interpreter for seconds."""
+    """What the first page needs, then a moment for it, then the model: torch's import holds the interpreter."""
     import_module("pages.charts.run")
     import_module("pages.ui.live_chart")
     course()
     recorded(START_RECORDING)
+    time.sleep(_GRACE_S)
     lab.start()
 
 
