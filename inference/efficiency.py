@@ -1,11 +1,13 @@
 """How much of a datasheet an engine gets: shares fitted to published measurements, and the clock of its layers."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from pydantic import BaseModel
+
+from inference.catalogue.rows import checked
 from inference.hardware import Hardware
 from inference.safe_yaml import read_yaml
 
@@ -56,15 +58,19 @@ AT_BEST = Efficiency(1, 1, 1, 0.0, is_summed=False)
 """The roofline itself: what no engine reaches. For "at best", never a default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The whole file: per engine a general row and rows per family of hardware, and one latency."""
+class EngineFit(BaseModel, extra="forbid", frozen=True):
+    """One engine: on hardware without a row of its own, and per family of hardware."""
 
-    families: Mapping[str, tuple[str, ...]]
+    general: Efficiency
+    families: dict[str, Efficiency]
+
+
+class Fit(BaseModel, extra="forbid", frozen=True):
+    """The whole file."""
+
+    families: dict[str, tuple[str, ...]]
     """Prefixes of hardware ids by family."""
-    general: Mapping[str, Efficiency]
-    by_family: Mapping[tuple[str, str], Efficiency]
-    """By (engine, family)."""
+    engines: dict[Engine, EngineFit]
     all_reduce_s: float
     """Seconds of one small all-reduce over NVLink, fitted to the tensor-parallel rows."""
 
@@ -73,9 +79,8 @@ def efficiency(engine: str, hardware: Hardware) -> Efficiency:
     """The fitted defaults; where no published row covers this family, the engine's general ones with no rows."""
     if engine not in ENGINES:
         raise ValueError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
-    found = fitted()
-    kind = family(hardware.id)
-    return found.by_family.get((engine, kind or ""), found.general[engine])
+    fit = fitted().engines[engine]
+    return fit.families.get(family(hardware.id) or "", fit.general)
 
 
 def family(hardware_id: str) -> str | None:
@@ -89,14 +94,4 @@ def family(hardware_id: str) -> str | None:
 @cache
 def fitted() -> Fit:
     """What `python -m benchmarks.fit_planner` wrote."""
-    data: dict[str, Any] = read_yaml(FILE)
-    return Fit(
-        families={name: tuple(prefixes) for name, prefixes in data["families"].items()},
-        general={engine: Efficiency(**row["general"]) for engine, row in data["engines"].items()},
-        by_family={
-            (engine, name): Efficiency(**values)
-            for engine, row in data["engines"].items()
-            for name, values in row["families"].items()
-        },
-        all_reduce_s=data["all_reduce_s"],
-    )
+    return checked(Fit, read_yaml(FILE), FILE.name)

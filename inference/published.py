@@ -1,22 +1,25 @@
 """Published, measured inference times, each with its source: what the planner is fitted to and judged by."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
 
 from inference import catalogue
+from inference.catalogue.rows import Row, Text, load
 from inference.cost import forward_work
 from inference.efficiency import Engine, family
 from inference.hardware import Hardware
-from inference.safe_yaml import read_yaml
 from inference.spec import ModelSpec
 
 FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
 Kind = Literal["prefill", "decode", "request"]
-_USED = ("calibrate", "check")  # the others miss a condition, or are known anomalies
+Use = Literal["calibrate", "check", "context", "outlier", "shown"]
+_USED: tuple[Use, ...] = ("calibrate", "check")  # the others miss a condition, or are known anomalies
 _ENGINES: tuple[tuple[str, Engine], ...] = (  # the first part of the name that is found decides
     ("megakernel", "megakernel"),
     ("persistent kernel", "megakernel"),
@@ -32,6 +35,70 @@ _ENGINES: tuple[tuple[str, Engine], ...] = (  # the first part of the name that 
     ("lmdeploy", "serving"),
 )
 """MLX and ExLlamaV2 are counted with llama.cpp: engines of one's own machine, with quantised weights."""
+
+
+Count = Annotated[int, BeforeValidator(lambda value: 0 if value is None else value), Field(ge=0)]
+"""0 where the source does not say."""
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class RunRow(Row):
+    """One row of the file, as its source prints it."""
+
+    id: Text
+    source: Text
+    year: int
+    model: Text
+    params_b: Positive | None
+    weight_bits: Positive
+    weights_bytes_read: Positive | None = None
+    weights_bytes_basis: Text = ""
+    kv_bits: Annotated[int, Field(ge=1)]
+    hardware: Text
+    hw_bandwidth_gb_s: Positive | None = None
+    hw_fp16_tflops: Positive | None = None
+    hw_source: Text = ""
+    n_gpus: Annotated[int, Field(ge=1)]
+    parallelism: Text
+    engine: Text
+    batch: Count
+    prompt_tokens: Count
+    output_tokens: Count
+    metric: Literal["decode_tok_s_per_seq", "total_tok_s", "prefill_tok_s", "ttft_ms", "itl_ms", "mbu"]
+    value: Positive
+    total_kind: Literal["request_output", "decode_output"] | None = None
+    includes_prefill: bool = False
+    lm_head_all: bool = False
+    peak: Text = ""
+    regime: Text = ""
+    reported_gb_s: Positive | None = None
+    conditions: str
+    note: str
+    use: Use
+    confidence: Literal["high", "medium", "low"]
+    computed: dict[str, float | None]
+
+    @property
+    def is_request(self) -> bool:
+        """The value is of whole requests, prefill included."""
+        return self.includes_prefill or self.total_kind == "request_output"
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        """What its time is worked out from is there, if anything is."""
+        needed: dict[str, float | None] = {"batch": self.batch}
+        if self.metric == "prefill_tok_s":
+            needed["prompt_tokens"] = self.prompt_tokens
+        if self.is_request:
+            needed["output_tokens"] = self.output_tokens
+        if self.hardware not in catalogue.hardware():
+            needed["hw_bandwidth_gb_s"] = self.hw_bandwidth_gb_s
+        missing = [name for name, number in needed.items() if not number]
+        if missing and self.use in (*_USED, "shown"):
+            raise ValueError(
+                f"{', '.join(missing)} must be given in a row of use {self.use}; give it or use context"
+            )
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +147,14 @@ def shown_runs() -> tuple[PublishedRun, ...]:
     return tuple(_runs(("shown",)))
 
 
-def _runs(uses: tuple[str, ...]) -> Iterator[PublishedRun]:
+def _runs(uses: tuple[Use, ...]) -> Iterator[PublishedRun]:
     models = catalogue.models()
-    return (_read(row, models[row["model"]]) for row in _rows() if row["use"] in uses and row["model"] in models)
+    return (_read(row, models[row.model]) for row in _rows() if row.use in uses and row.model in models)
 
 
 @cache
-def _rows() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = read_yaml(FILE)
-    return rows
+def _rows() -> tuple[RunRow, ...]:
+    return tuple(load(FILE, RunRow).values())
 
 
 @cache
@@ -111,50 +177,50 @@ def fitting_runs() -> tuple[PublishedRun, ...]:
     return tuple(run for run in published_runs() if run.id not in held_back())
 
 
-def _read(row: Mapping[str, Any], model: ModelSpec) -> PublishedRun:
-    spec, machine = replace(model, weight_bits=_weight_bits(row, model), kv_bits=row["kv_bits"]), _machine(row)
+def _read(row: RunRow, model: ModelSpec) -> PublishedRun:
+    spec, machine = replace(model, weight_bits=_weight_bits(row, model), kv_bits=row.kv_bits), _machine(row)
     kind, seconds = _seconds(row, spec, machine)
     return PublishedRun(
-        id=row["id"],
+        id=row.id,
         kind=kind,
         seconds=seconds,
         spec=spec,
         hardware=machine,
-        tensor_parallel=row["n_gpus"],
-        engine=_engine(row["engine"]),
-        engine_name=row["engine"],
-        batch_size=row["batch"],
-        prompt_tokens=row["prompt_tokens"] or 0,
-        output_tokens=row["output_tokens"] or 0,
-        all_logits=bool(row.get("lm_head_all")),
-        year=row["year"],
-        source=row["source"],
-        conditions=row["conditions"],
+        tensor_parallel=row.n_gpus,
+        engine=_engine(row.engine),
+        engine_name=row.engine,
+        batch_size=row.batch,
+        prompt_tokens=row.prompt_tokens,
+        output_tokens=row.output_tokens,
+        all_logits=row.lm_head_all,
+        year=row.year,
+        source=row.source,
+        conditions=row.conditions,
     )
 
 
-def _seconds(row: Mapping[str, Any], spec: ModelSpec, machine: Hardware) -> tuple[Kind, float]:
-    value, batch, metric = row["value"], row["batch"], row["metric"]
-    is_request = row.get("includes_prefill") or row.get("total_kind") == "request_output"
-    if metric == "mbu":  # of the time in which the weights alone cross the memory's bandwidth
-        read = forward_work(spec, num_query_tokens=1, context_len=1).weight_bytes
-        return "decode", read / machine.bandwidth / value
-    if metric == "prefill_tok_s":
-        return "prefill", batch * row["prompt_tokens"] / value
-    if metric in ("ttft_ms", "itl_ms"):
-        return ("prefill" if metric == "ttft_ms" else "decode"), value / 1e3
-    if metric in ("decode_tok_s_per_seq", "total_tok_s"):
-        step_s = (batch if metric == "total_tok_s" else 1) / value
-        return ("request", row["output_tokens"] * step_s) if is_request else ("decode", step_s)
-    raise ValueError(f"{FILE.name}: {row['id']}: metric {metric!r} is not read")
+def _seconds(row: RunRow, spec: ModelSpec, machine: Hardware) -> tuple[Kind, float]:
+    match row.metric:
+        case "mbu":  # of the time in which the weights alone cross the memory's bandwidth
+            read = forward_work(spec, num_query_tokens=1, context_len=1).weight_bytes
+            return "decode", read / machine.bandwidth / row.value
+        case "prefill_tok_s":
+            return "prefill", row.batch * row.prompt_tokens / row.value
+        case "ttft_ms":
+            return "prefill", row.value / 1e3
+        case "itl_ms":
+            return "decode", row.value / 1e3
+        case "decode_tok_s_per_seq" | "total_tok_s":
+            step_s = (row.batch if row.metric == "total_tok_s" else 1) / row.value
+            return ("request", row.output_tokens * step_s) if row.is_request else ("decode", step_s)
 
 
-def _weight_bits(row: Mapping[str, Any], model: ModelSpec) -> float:
+def _weight_bits(row: RunRow, model: ModelSpec) -> float:
     """Mean bits per weight that is read: the row's own, or from the bytes it says a token reads."""
-    if "weights_bytes_read" not in row:
-        return float(row["weight_bits"])
+    if row.weights_bytes_read is None:
+        return row.weight_bits
     read = forward_work(model, num_query_tokens=1, context_len=1).weight_bytes
-    return float(row["weights_bytes_read"] / read * model.weight_bits)
+    return row.weights_bytes_read / read * model.weight_bits
 
 
 def _has_peak(machine: Hardware) -> bool:
@@ -168,16 +234,16 @@ def _engine(name: str) -> Engine:
     raise ValueError(f"{FILE.name}: engine {name!r} belongs to no class")
 
 
-def _machine(row: Mapping[str, Any]) -> Hardware:
+def _machine(row: RunRow) -> Hardware:
     known = catalogue.hardware()
-    if row["hardware"] in known:
-        return known[row["hardware"]]
-    tflops = row["hw_fp16_tflops"]
+    if row.hardware in known:
+        return known[row.hardware]
+    assert row.hw_bandwidth_gb_s is not None
     return Hardware(
-        id=row["hardware"],
-        name=row["hardware"],
+        id=row.hardware,
+        name=row.hardware,
         memory_bytes=None,
-        bandwidth=row["hw_bandwidth_gb_s"] * 1e9,
-        peak_flops={} if tflops is None else {"float16": tflops * 1e12},
-        source=row["hw_source"],
+        bandwidth=row.hw_bandwidth_gb_s * 1e9,
+        peak_flops={} if row.hw_fp16_tflops is None else {"float16": row.hw_fp16_tflops * 1e12},
+        source=row.hw_source,
     )

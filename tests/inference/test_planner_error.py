@@ -1,12 +1,15 @@
 """The planner held against published measurements it was not fitted to."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
 from inference import efficiency, published
 from inference.catalogue import hardware, models
+from inference.catalogue.rows import checked, load
 from inference.planner_error import predicted_s, predictions, select, summary
-from inference.published import fitting_runs, held_back, published_runs
+from inference.published import RunRow, fitting_runs, held_back, published_runs
 
 RUNS = {run.id: run for run in published_runs()}
 ROWS = {row["id"]: row for row in yaml.safe_load(published.FILE.read_text(encoding="utf-8"))}
@@ -93,3 +96,32 @@ def test_the_shares_are_what_a_fit_to_the_other_rows_gives() -> None:
             again = fresh["engines"][engine]
             found = again["general"] if name == "general" else again["families"][name]
             assert found == pytest.approx(values, rel=0.02), (engine, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": 0}, "value: Input should be greater than 0, got 0"),
+        ({"metric": "tok_s"}, "metric: Input should be 'decode_tok_s_per_seq', .*, got 'tok_s'"),
+        ({"batch": None, "use": "check"}, "batch must be given in a row of use check; give it or use context"),
+        ({"hardware": "abacus"}, "hw_bandwidth_gb_s must be given"),
+        ({"tokens": 5}, "unknown tokens"),
+    ],
+)
+def test_a_slip_in_a_published_row_is_refused_by_file_row_and_key(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text(yaml.safe_dump([ROWS["gf-a100-l2-70b-int8"] | change]), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"odd.yaml: gf-a100-l2-70b-int8: {message}"):
+        load(path, RunRow)
+
+
+def test_a_slip_in_the_fitted_shares_is_refused_by_engine_and_key() -> None:
+    fitted = yaml.safe_load(efficiency.FILE.read_text(encoding="utf-8"))
+    fitted["engines"]["eager"]["general"] |= {"bandwidth_share": 1.5}
+    with pytest.raises(ValueError, match=r"odd: engines: eager: bandwidth_share must be .* at most 1, got 1\.5"):
+        checked(efficiency.Fit, fitted, "odd")
+    fitted["engines"]["eager"]["general"] |= {"speed": 1}
+    with pytest.raises(ValueError, match=r"odd: unknown engines\.eager\.general\.speed"):
+        checked(efficiency.Fit, fitted, "odd")

@@ -38,7 +38,7 @@ def layer_clock(
             "Accelerator", list(names), settings.machine, format_func=lambda one: names[one]
         )
     found = [one for one in steps if machine in (ALL, one.run.hardware.id)]
-    general = fitted().general["eager"]
+    general = fitted().engines["eager"].general
     clock_s = (general if machine == ALL else efficiency("eager", found[0].run.hardware)).layer_s
     with drawing:
         live_chart(
