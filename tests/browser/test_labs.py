@@ -39,11 +39,14 @@ def test_every_view_fits_and_has_no_serious_accessibility_problem(screen: LabPag
     for view in LABS[path]:
         screen.view(view)
         check(screen)
+        screen.see_known()
+        check(screen)
     screen.expect_no_problem()
 
 
 def test_a_sweep_grows_outlives_its_page_and_exports_what_the_chart_shows(visitor: LabPage) -> None:
     visitor.go("/latency")
+    visitor.see_known()
     visitor.view("ITL by context length")
     visitor.press("Measure")
     expect(visitor.button("Cancel")).to_be_enabled()
@@ -69,6 +72,7 @@ def test_cancel_keeps_what_is_done_and_another_learner_steps_meanwhile(
     visitor: LabPage, other_lab: LabPage
 ) -> None:
     visitor.go("/roofline")
+    visitor.see_known()
     visitor.press("Measure")
     other_lab.prefill("The sky is blue because")
     other_lab.next(2)

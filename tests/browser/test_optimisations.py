@@ -19,6 +19,7 @@ _PATIENCE_S = 400
 def run(lab: LabPage, path: str, label: str) -> Any:
     """Press the button that runs the lab's default and give back what it exports in the end."""
     lab.go(path)
+    lab.see_known()
     lab.page.get_by_role("button", name=re.compile(f"^{label}( again)?$")).first.click()
     expect(lab.button("Cancel")).to_be_visible()
     lab.expect_text(re.compile(r"^Measured \d{4}-\d\d-\d\d on this machine"), timeout_s=_PATIENCE_S)

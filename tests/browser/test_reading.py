@@ -56,12 +56,6 @@ def test_a_phone_shows_no_keys_and_cuts_no_line_of_the_strip(visitor: LabPage) -
     visitor.prefill()
     visitor.next(2)
     assert not visitor.page.locator("[data-testid=stMain] kbd").first.is_visible()
-    top = visitor.page.evaluate(_LINES_SCROLLED)
+    top = visitor.page.locator(".strip").evaluate("s => s.scrollTop / parseFloat(getComputedStyle(s).lineHeight)")
     assert top > 0
     assert top == pytest.approx(round(top), abs=0.1)
-
-
-_LINES_SCROLLED = """() => {
-    const strip = document.querySelector(".strip")
-    return strip.scrollTop / parseFloat(getComputedStyle(strip).lineHeight)
-}"""
