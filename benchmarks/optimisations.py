@@ -18,6 +18,7 @@ from inference.disaggregation import PRESETS as ARRIVALS
 from inference.disaggregation import Arrangement, Comparison, comparison_job, scenario
 from inference.disaggregation import requests as clients
 from inference.experiments import Job
+from inference.limits import Limits
 from inference.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.speculative import speculation_job
 from inference.speculative_presets import PRESETS as TEXTS
@@ -43,7 +44,7 @@ def run() -> list[Measurement]:
 
 
 def _done(job: Job[T], took_s: list[float]) -> T:
-    start, work = time.perf_counter(), job.run(default_engine())
+    start, work = time.perf_counter(), job.begin(default_engine(), Limits())
     while True:
         try:
             next(work)

@@ -11,6 +11,7 @@ from benchmarks.models import default_engine
 from inference.ceilings import measure
 from inference.engine import Engine
 from inference.experiments import Job
+from inference.limits import Limits
 from inference.roofline import Ceilings
 from inference.sweep_jobs import batch_job, context_job, prompt_job
 from inference.sweeps import Point, Sweep
@@ -59,7 +60,7 @@ def roofs(engine: Engine) -> Ceilings:
 def swept(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
     """The sweep, the seconds it took, and those to its first point."""
     start, first_s = time.perf_counter(), 0.0
-    work = job.run(engine)
+    work = job.begin(engine, Limits())
     while True:
         try:
             report = next(work)

@@ -56,13 +56,14 @@ class Agreements:
 def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) -> Job[Agreements]:
     """Greedy decoding of a fixed prompt in each dtype, on past an end token so that the number is the same."""
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Agreements]:
         num_prompt, most = len(_prompt(engine)), engine.spec.max_context
         if not 2 <= num_tokens <= MOST_TOKENS or num_prompt + num_tokens - 1 > most:
             raise ValueError(
                 f"{num_tokens:,} tokens after a prompt of {num_prompt} cannot be compared: choose from 2 to "
                 f"{min(MOST_TOKENS, most - num_prompt + 1):,}, which the context of {most:,} holds."
             )
+        return run(engine)
 
     def run(engine: "Engine") -> Work[Agreements]:
         found = Agreements(len(_prompt(engine)))
@@ -80,7 +81,7 @@ def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) 
                 found = Agreements(found.prompt_tokens, (*found.dtypes, end.value))
         return found
 
-    return Job(f"agreement over {num_tokens} tokens in {', '.join(dtypes)}", Agreements, run, check)
+    return Job(f"agreement over {num_tokens} tokens in {', '.join(dtypes)}", Agreements, begin)
 
 
 def _prompt(engine: "Engine") -> list[int]:

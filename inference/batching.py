@@ -170,18 +170,16 @@ def serving_job(plans: Sequence[Plan]) -> Job[Comparison]:
     """Serve each plan on its own paged cache, in turns."""
     plans = tuple(plans)
 
-    def run(engine: "Engine") -> Work[Comparison]:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Comparison]:
         from inference.batching_run import compare  # noqa: PLC0415  # pages must not wait for torch
 
-        return compare(engine, plans)
-
-    def refuse(engine: "Engine", limits: "Limits") -> None:
         for plan in plans:
             _check_context(plan, engine)
         held = sum(_held_bytes(plan, engine) for plan in plans)
         limits.check_kv(held, f"The cache blocks and attention masks of {len(plans)} servers")
+        return compare(engine, plans)
 
-    return Job(f"serving: {'; '.join(map(_words, plans))}", Comparison, run, refuse)
+    return Job(f"serving: {'; '.join(map(_words, plans))}", Comparison, begin)
 
 
 def _check_context(plan: Plan, engine: "Engine") -> None:

@@ -25,15 +25,13 @@ def prefill_batching_job(lengths: Sequence[int] = LENGTHS, num_prompts: int = NU
         fitting = [length for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
         return [_case(length, num_prompts) for length in fitting]
 
-    def run(engine: "Engine") -> Work[Sweep]:
-        return measure(engine, cases(engine))
-
-    def refuse(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
         if num_prompts < 2:
             raise ValueError(f"a batch needs at least 2 prompts, got {num_prompts}")
         check(engine, limits, cases(engine))
+        return measure(engine, cases(engine))
 
-    return Job(f"prefill of {num_prompts} prompts: {', '.join(map(str, lengths))}", Sweep, run, refuse)
+    return Job(f"prefill of {num_prompts} prompts: {', '.join(map(str, lengths))}", Sweep, begin)
 
 
 def _case(length: int, num_prompts: int) -> Case:

@@ -28,7 +28,7 @@ class MeasuredCache:
 def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
     """Fill a fresh cache with that many tokens and add up its tensors."""
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[MeasuredCache]:
         if not 1 <= context_len <= engine.spec.max_context:
             raise ValueError(
                 f"A cache of {context_len:,} tokens cannot be filled: the model's context holds "
@@ -36,6 +36,7 @@ def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
             )
         held = kv_bytes(engine.spec, context_len=context_len)
         limits.check_kv(held, f"A KV cache of {context_len:,} tokens")
+        return run(engine)
 
     def run(engine: "Engine") -> Work[MeasuredCache]:
         from inference.engine import measured_kv_bytes  # noqa: PLC0415  # pages must not wait for torch
@@ -47,7 +48,7 @@ def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
             yield Report(filled / context_len, doing=f"{filled:,} of {context_len:,} tokens cached")
         return MeasuredCache(context_len, measured_kv_bytes(cache), engine.spec)
 
-    return Job(f"bytes of a KV cache of {context_len} tokens", MeasuredCache, run, check)
+    return Job(f"bytes of a KV cache of {context_len} tokens", MeasuredCache, begin)
 
 
 def value_norms(generation: "Generation") -> "list[array[float]] | None":

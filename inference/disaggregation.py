@@ -133,12 +133,9 @@ def check(asks: Sequence[Ask], max_context: int) -> None:
 def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
     """Serve these requests both ways, one after the other, on the same two processes."""
 
-    def run(engine: "Engine") -> Work[Comparison]:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Comparison]:
         from inference.disaggregation_run import compare  # noqa: PLC0415  # pages import this module: no torch
 
-        return compare(engine, tuple(asks))
-
-    def refuse(engine: "Engine", limits: "Limits") -> None:
         check(asks, engine.spec.max_context)
         if any(engine.spec.layer_windows):
             raise ValueError(
@@ -154,9 +151,10 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
                 f"the weights are shared through {engine.spec.weight_bytes / 1e9:,.1f} GB of files, and {folder} "
                 f"has {free / 1e9:,.1f} GB free; make room there or set TMPDIR to another folder"
             )
+        return compare(engine, tuple(asks))
 
     named = "; ".join(f"{ask.arrival_s:g} {ask.prompt_tokens} {ask.output_tokens}" for ask in asks)
-    return Job(f"disaggregation: {named}", Comparison, run, refuse)
+    return Job(f"disaggregation: {named}", Comparison, begin)
 
 
 def is_done(served: Served, asks: Sequence[Ask]) -> bool:

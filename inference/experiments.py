@@ -38,22 +38,17 @@ class Report(Generic[T]):
 Work = Generator[Report[T], None, T]
 
 
-def _nothing(engine: "Engine", limits: "Limits") -> None:
-    """No rule to check."""
-
-
 @dataclass(frozen=True, slots=True)
 class Job(Generic[T]):
-    """A measurement that can be asked for: what it is called, how it runs, how it is refused."""
+    """A measurement that can be asked for: what it is called, how it begins."""
 
     name: str
     """Unique, with the settings in it: results are found by it."""
     kind: type[T]
     """What it yields in the end: a frozen dataclass that pydantic can write and read."""
-    run: Callable[["Engine"], Work[T]]
-    """Yields after every forward pass, so that no learner's step waits for longer."""
-    check: Callable[["Engine", "Limits"], None] = _nothing
-    """Raises ValueError before any work."""
+    begin: Callable[["Engine", "Limits"], Work[T]]
+    """Looks at what is asked for now, raises ValueError before any work, and gives the work: it yields after every
+    forward pass, so that no learner's step waits for longer."""
     is_kept: bool = True
     """False if the result depends on a learner's own text: it is then neither stored nor shared."""
 
@@ -123,7 +118,9 @@ class Experiments:
             self._refuse_if_full()
             self._being_checked[wish] = (key, learner)
         try:
-            job.check(self._engine, self._limits)  # with no lock: it tokenises, and tries out what a learner wrote
+            work = job.begin(
+                self._engine, self._limits
+            )  # with no lock: it tokenises, and tries out what was written
         except BaseException:
             with self._lock:
                 self._being_checked.pop(wish, None)
@@ -134,7 +131,7 @@ class Experiments:
             if joined := self._joined(key, learner):
                 return joined
             self._refuse_if_full()
-            return self._started(job, key, learner)
+            return self._started(job, work, key, learner)
 
     def _joined(self, key: str, learner: str) -> Experiment[Any] | None:
         one = self._found.get(key)
@@ -147,13 +144,13 @@ class Experiments:
         if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
             raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
 
-    def _started(self, job: Job[T], key: str, learner: str) -> Experiment[T]:
+    def _started(self, job: Job[T], work: Work[T], key: str, learner: str) -> Experiment[T]:
         self._forget_oldest()
         new = Experiment(job, askers={learner})
         if old := self._found.pop(key, None):
             new.report = Report(0.0, old.result)  # the old result stays on the screen until there is a new one
         self._found[key] = new
-        new.future = self._worker.submit_background(self._watched(new))
+        new.future = self._worker.submit_background(self._watched(new, work))
         return new
 
     def cancel(self, job: Job[Any], learner: str) -> bool:
@@ -179,8 +176,7 @@ class Experiments:
             if is_meant(wish):
                 del self._being_checked[place]
 
-    def _watched(self, one: Experiment[T]) -> Generator[None, None, T]:
-        work = one.job.run(self._engine)
+    def _watched(self, one: Experiment[T], work: Work[T]) -> Generator[None, None, T]:
         one.started_s = time.monotonic()
         try:
             while True:

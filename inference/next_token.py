@@ -40,24 +40,22 @@ def prompt_job(prompt: str, *, chat_template: bool = False) -> Job[NextToken]:
     """One prefill of the prompt; its last position's logits."""
     recipe = Recipe(prompt, max_new_tokens=1, chat_template=chat_template)
 
-    def begin(engine: "Engine") -> "Generation":
+    def begin(engine: "Engine", limits: "Limits") -> Work[NextToken]:
         from inference.generation import Generation  # noqa: PLC0415  # pages must not wait for torch
 
-        return Generation(engine, prompt, max_new_tokens=1, chat_template=chat_template)
-
-    def check(engine: "Engine", limits: "Limits") -> None:
         limits.check(recipe)
-        limits.check_tokens(begin(engine))
+        generation = Generation(engine, prompt, max_new_tokens=1, chat_template=chat_template)
+        limits.check_tokens(generation)
+        return run(generation)
 
-    def run(engine: "Engine") -> Work[NextToken]:
-        generation = begin(engine)
+    def run(generation: "Generation") -> Work[NextToken]:
         generation.prefill()
         found = _held(generation, 0)
         assert found is not None
         yield Report(1.0)
         return found
 
-    return Job(f"next token {_hash((prompt, chat_template))}", NextToken, run, check, is_kept=False)
+    return Job(f"next token {_hash((prompt, chat_template))}", NextToken, begin, is_kept=False)
 
 
 def step_job(generation: "Generation", token_ids: Sequence[int], index: int) -> Job[NextToken]:
@@ -66,7 +64,7 @@ def step_job(generation: "Generation", token_ids: Sequence[int], index: int) -> 
     The newest step's are still held; an earlier step's are computed again, in one pass over its context.
     """
 
-    def run(engine: "Engine") -> Work[NextToken]:
+    def begin(engine: "Engine", _: "Limits") -> Work[NextToken]:
         found = _held(generation, index)
         if found is None or found.token_ids != tuple(token_ids):
             logits = engine.forward(token_ids, engine.new_cache()).logits
@@ -74,7 +72,7 @@ def step_job(generation: "Generation", token_ids: Sequence[int], index: int) -> 
         yield Report(1.0)
         return found
 
-    return Job(f"next token {_hash((tuple(token_ids), index))}", NextToken, run, is_kept=False)
+    return Job(f"next token {_hash((tuple(token_ids), index))}", NextToken, begin, is_kept=False)
 
 
 def _held(generation: "Generation", index: int) -> NextToken | None:

@@ -133,7 +133,7 @@ def roofs_job(dtype: str) -> Job[Ceilings]:
                 ceilings: Ceilings = end.value
                 return ceilings
 
-    def check(engine: Engine, limits: Limits) -> None:
+    def begin(engine: Engine, limits: Limits) -> Work[Ceilings]:
         needed = 2 * engine.spec.weight_bytes  # a copy, and then the copy in the other format
         available = _available_bytes(engine)
         if available is not None and needed > available:
@@ -141,8 +141,9 @@ def roofs_job(dtype: str) -> Job[Ceilings]:
                 f"a copy of the model in {dtype} needs up to {needed / 1e9:,.1f} GB for a moment, and "
                 f"{available / 1e9:,.1f} GB are free on this machine; choose a smaller model"
             )
+        return run(engine)
 
-    return Job(f"roofs in {dtype}", Ceilings, run, check)
+    return Job(f"roofs in {dtype}", Ceilings, begin)
 
 
 def _available_bytes(engine: Engine) -> float | None:

@@ -9,6 +9,7 @@ from inference.trace import Trace
 
 if TYPE_CHECKING:
     from inference.engine import Engine
+    from inference.generation import Generation
     from inference.limits import Limits
 
 NUM_TOKENS = 24
@@ -18,10 +19,15 @@ def predicted_run(prompt: str) -> Job[Trace]:
     """Prefill and up to NUM_TOKENS - 1 decode passes, greedy."""
     recipe = Recipe(prompt=prompt, max_new_tokens=NUM_TOKENS)
 
-    def run(engine: "Engine") -> Work[Trace]:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Trace]:
         from inference.generation import Generation  # noqa: PLC0415  # torch must not hold up a page
 
+        limits.check(recipe)
         generation = Generation(engine, recipe.prompt, recipe.params, recipe.max_new_tokens)
+        limits.check_tokens(generation)
+        return run(generation)
+
+    def run(generation: "Generation") -> Work[Trace]:
         generation.prefill()
         while not generation.finished:
             done = len(generation.trace.steps)
@@ -29,13 +35,7 @@ def predicted_run(prompt: str) -> Job[Trace]:
             generation.decode()
         return _copy(generation.trace)
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
-        from inference.generation import Generation  # noqa: PLC0415
-
-        limits.check(recipe)
-        limits.check_tokens(Generation(engine, recipe.prompt, recipe.params, recipe.max_new_tokens))
-
-    return Job(f"run for a prediction: {prompt}", Trace, run, refuse, is_kept=False)
+    return Job(f"run for a prediction: {prompt}", Trace, begin, is_kept=False)
 
 
 def _copy(trace: Trace) -> Trace:

@@ -91,7 +91,7 @@ def chat_job(
             what="The conversation",
         )
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Chat]:
         if engine.tokenizer.chat_template is None:
             raise ValueError("This model has no chat template, so it has no turns; load a chat model.")
         if not 2 <= num_turns <= len(ASKED):
@@ -101,6 +101,7 @@ def chat_job(
         longest = len(last) + num_turns * reply_tokens
         refuse(engine, longest)
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=3), "Two requests and kept blocks")
+        return run(engine)
 
     def run(engine: "Engine") -> Work[Chat]:
         from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
@@ -133,7 +134,7 @@ def chat_job(
 
     clock = "clock first" if chosen.is_clock_first else "same beginning"
     name = f"conversation, {clock}: {num_turns} turns of {reply_tokens}, blocks of {block_size}, {repeats} repeats"
-    return Job(name, Chat, run, check)
+    return Job(name, Chat, begin)
 
 
 def _prompt(tokenizer: Any, style: Style, said: Sequence[tuple[str, str]], question: str) -> list[int]:

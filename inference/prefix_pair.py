@@ -97,7 +97,7 @@ def pair_job(
     """Serve the first prompt once, then the second cold and warm in turn, after one round that is not counted."""
     chosen = prompts or PairPrompts()
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[PairRun]:
         pair = chosen.token_ids(engine)
         if not all(pair):
             raise ValueError("A prompt is empty; type some text into both.")
@@ -110,6 +110,7 @@ def pair_job(
             what="The longer prompt with its output",
         )
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=3), "Two requests and kept blocks")
+        return run(engine)
 
     def run(engine: "Engine") -> Work[PairRun]:
         from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
@@ -140,7 +141,7 @@ def pair_job(
         return found
 
     name = f"two prompts: {chosen.name}, blocks of {block_size}, {repeats} repeats, {new_tokens} tokens"
-    return Job(name, PairRun, run, check, is_kept=chosen.own is None)
+    return Job(name, PairRun, begin, is_kept=chosen.own is None)
 
 
 def _budget_bytes(spec: ModelSpec, token_ids: Sequence[int], block_size: int) -> float:

@@ -76,7 +76,7 @@ def shared_job(
         title = _TITLES[place % asked.num_prompts]
         return document(engine.tokenizer, asked.system_tokens, title) + question(engine.tokenizer, place)
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[SharedRun]:
         if not 1 <= asked.num_prompts <= MOST_PROMPTS:
             raise ValueError(f"there are 1 to {MOST_PROMPTS} system prompts here, got {asked.num_prompts}")
         if not 1 <= asked.num_learners <= MOST_LEARNERS:
@@ -90,6 +90,7 @@ def shared_job(
             what="A system prompt with its question",
         )
         limits.check_kv(kv_bytes(engine.spec, context_len=longest) + budget_bytes, "The budget and one request")
+        return run(engine)
 
     def run(engine: "Engine") -> Work[SharedRun]:
         from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
@@ -112,4 +113,4 @@ def shared_job(
         f"{asked.num_learners} learners, {asked.num_prompts} system prompts of {asked.system_tokens}, "
         f"{budget_mb:g} MB, blocks of {block_size}"
     )
-    return Job(name, SharedRun, run, check)
+    return Job(name, SharedRun, begin)

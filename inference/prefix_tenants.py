@@ -82,7 +82,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
         full = (len(start) + len(record)) // max(block_size, 1) * block_size  # the check refuses 0 later
         return (start + record)[:full] + named
 
-    def check(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Tenants]:
         prompts = [prompt(engine, secret) for secret in SECRETS]
         longest = max(map(len, prompts))
         check_request(
@@ -93,6 +93,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
             what="The record with its diagnosis",
         )
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=5), "Kept blocks and one request")
+        return run(engine)
 
     def run(engine: "Engine") -> Work[Tenants]:
         from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
@@ -127,7 +128,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
 
     where = "at the end" if chosen.is_at_end else "at the beginning"
     name = f"tenants, secret {where} of {chosen.record_tokens} tokens, blocks of {block_size}, {repeats} repeats"
-    return Job(name, Tenants, run, check)
+    return Job(name, Tenants, begin)
 
 
 def _budget_bytes(engine: "Engine", longest: int, block_size: int) -> float:

@@ -80,7 +80,7 @@ class ModuleTimes:
 def modules_job(num_tokens: int) -> Job[ModuleTimes]:
     """Time per module at this length, on whatever model runs."""
 
-    def check(engine: Engine, limits: Limits) -> None:
+    def begin(engine: Engine, limits: Limits) -> Work[ModuleTimes]:
         if not 2 <= num_tokens <= engine.spec.max_context:
             raise ValueError(
                 f"the model's context holds {engine.spec.max_context:,} tokens, so choose 2 to that many; "
@@ -89,13 +89,9 @@ def modules_job(num_tokens: int) -> Job[ModuleTimes]:
         size = 2 * kv_bytes(engine.spec, context_len=num_tokens)  # a copy is decoded on
         limits.check_kv(size, f"Two KV caches of {num_tokens:,} tokens")
         find_modules(engine.model)
+        return measure(engine, num_tokens)
 
-    return Job(
-        name=f"time per module, {num_tokens} tokens",
-        kind=ModuleTimes,
-        run=lambda engine: measure(engine, num_tokens),
-        check=check,
-    )
+    return Job(f"time per module, {num_tokens} tokens", ModuleTimes, begin)
 
 
 def measure(engine: Engine, num_tokens: int) -> Work[ModuleTimes]:

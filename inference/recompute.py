@@ -49,13 +49,11 @@ def recompute_job(lengths: Sequence[int] = LENGTHS) -> Job[Sweep]:
         is_default = tuple(lengths) == LENGTHS
         return [_case(length) for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
 
-    def run(engine: "Engine") -> Work[Sweep]:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
+        check(engine, limits, cases(engine))
         return measure(engine, cases(engine))
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
-        check(engine, limits, cases(engine))
-
-    return Job(f"with and without the cache: {', '.join(map(str, lengths))}", Sweep, run, refuse)
+    return Job(f"with and without the cache: {', '.join(map(str, lengths))}", Sweep, begin)
 
 
 def _case(length: int) -> Case:

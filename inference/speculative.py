@@ -52,17 +52,11 @@ def own_job(name: str, asked: Callable[[], Request], num_repeats: int = NUM_REPE
 
 
 def _job(name: str, asked: Callable[[], Request], num_repeats: int, *, is_kept: bool) -> Job[Speculated]:
-    request: list[Request] = []
+    def begin(engine: "Engine", limits: "Limits") -> Work[Speculated]:
+        from inference.speculative_compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
-        from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
+        request = asked()
+        check(engine, limits, request)
+        return compare(engine, request, num_repeats)
 
-        request[:] = [asked()]
-        check(engine, limits, request[0])
-
-    def run(engine: "Engine") -> Work[Speculated]:
-        from inference.speculative_compare import compare  # noqa: PLC0415
-
-        return compare(engine, request[0] if request else asked(), num_repeats)
-
-    return Job(name, Speculated, run, refuse, is_kept)
+    return Job(name, Speculated, begin, is_kept)

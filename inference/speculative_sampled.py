@@ -61,16 +61,13 @@ def draws_job(
     """The first token for which there is a draft, drawn `num_draws` times."""
     request = replace(preset_request(preset, 1, temperature, draft), seed=seed)
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[SampledDraws]:
         from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculative_draws import draw_first  # noqa: PLC0415
 
         if not 1 <= num_draws <= MOST_DRAWS:
             raise ValueError(f"Draws must be from 1 to {MOST_DRAWS:,}, got {num_draws:,}.")
         check(engine, limits, request)
-
-    def run(engine: "Engine") -> Work[SampledDraws]:
-        from inference.speculative_draws import draw_first  # noqa: PLC0415
-
         return draw_first(engine, request, num_draws, is_mistaken=is_mistaken)
 
-    return Job(f"speculative draws: {request!r}, {num_draws}, {is_mistaken}", SampledDraws, run, refuse)
+    return Job(f"speculative draws: {request!r}, {num_draws}, {is_mistaken}", SampledDraws, begin)

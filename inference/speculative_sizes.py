@@ -33,11 +33,12 @@ def sizes_job(
     request = preset_request(preset, temperature=temperature, draft=draft)
     requests = [replace(request, num_drafted=size) for size in sizes]
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[BySize]:
         from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
 
         for one in requests:
             check(engine, limits, one)
+        return run(engine)
 
     def run(engine: "Engine") -> Work[BySize]:
         from inference.speculative_compare import compare  # noqa: PLC0415
@@ -59,4 +60,4 @@ def sizes_job(
                 )
         return BySize(done)
 
-    return Job(f"speculation by size: {list(sizes)}, {request!r}, {num_repeats} repeats", BySize, run, refuse)
+    return Job(f"speculation by size: {list(sizes)}, {request!r}, {num_repeats} repeats", BySize, begin)

@@ -11,7 +11,6 @@ from inference.trace import Phase
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.limits import Limits
-    from inference.structured_grammar import Matcher
 
 Kind = Literal["JSON schema", "regular expression", "choices"]
 Ending = Literal["constraint met", "end token", "maximum", "context full"]
@@ -111,25 +110,19 @@ def structured_job(name: str, asked: Callable[[], Request]) -> Job[StructuredRun
 
     The prompt goes into the model's chat template where it has one.
     """
-    asked_for: list[tuple[Request, Matcher | None]] = []
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
+    def begin(engine: "Engine", limits: "Limits") -> Work[StructuredRun]:
         from inference.structured_compile import try_out  # noqa: PLC0415
         from inference.structured_grammar import Matcher  # noqa: PLC0415  # torch loads in the background
         from inference.structured_input import check  # noqa: PLC0415
-        from inference.structured_run import begin  # noqa: PLC0415
+        from inference.structured_run import generate, generation_of  # noqa: PLC0415
 
         request = asked()
         check(request.constraint)
         limits.check(request.recipe)
-        limits.check_tokens(begin(engine, request.recipe))
+        limits.check_tokens(generation_of(engine, request.recipe))
         try_out(request.constraint)
         matcher = Matcher(engine, request.constraint)  # here, and not in the worker: no step waits for it
-        asked_for[:] = [(request, matcher if request.is_masked else None)]
+        return generate(engine, request, matcher if request.is_masked else None)
 
-    def run(engine: "Engine") -> Work[StructuredRun]:
-        from inference.structured_run import generate  # noqa: PLC0415
-
-        return generate(engine, *asked_for[0])
-
-    return Job(name, StructuredRun, run, refuse, is_kept=False)
+    return Job(name, StructuredRun, begin, is_kept=False)

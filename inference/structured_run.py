@@ -23,7 +23,7 @@ NUM_OPTIONS = 8
 _LOOK_S = 0.02
 
 
-def begin(engine: Engine, recipe: Recipe) -> Generation:
+def generation_of(engine: Engine, recipe: Recipe) -> Generation:
     return Generation(
         engine, recipe.prompt, recipe.params, recipe.max_new_tokens, chat_template=engine.is_chat_model
     )
@@ -36,7 +36,7 @@ def generate(engine: Engine, request: Request, matcher: Matcher | None) -> Work[
     under the mask: the mask comes first, then the processor chain.
     """
     constraint, recipe = request.constraint, request.recipe
-    generation = begin(engine, recipe)
+    generation = generation_of(engine, recipe)
     steps: list[StructuredStep] = []
     while True:
         step = generation.decode() if steps else generation.prefill()

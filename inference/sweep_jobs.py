@@ -49,10 +49,8 @@ def sweep_job(name: str, values: Sequence[int], setting: Callable[[int], Setting
             return list(every)
         return [case for case in every if case[0].context_len <= engine.spec.max_context]
 
-    def run(engine: "Engine") -> Work[Sweep]:
+    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
+        check(engine, limits, cases(engine))
         return measure(engine, cases(engine))
 
-    def refuse(engine: "Engine", limits: "Limits") -> None:
-        check(engine, limits, cases(engine))
-
-    return Job(f"{name}: {', '.join(map(str, values))}", Sweep, run, refuse)
+    return Job(f"{name}: {', '.join(map(str, values))}", Sweep, begin)

@@ -21,8 +21,7 @@ pytestmark = pytest.mark.measures
 @pytest.fixture(scope="module")
 def agreements(tiny: Engine) -> Agreements:
     job = agreement_job(24)
-    job.check(tiny, Limits())
-    result, _ = drained(job.run(tiny))
+    result, _ = drained(job.begin(tiny, Limits()))
     return result
 
 
@@ -52,7 +51,7 @@ def test_float32_differs_by_rounding_and_bfloat16_by_more() -> None:
         for weights in engine.model.parameters():
             if weights.ndim > 1:
                 weights.mul_(6)  # as drawn they are so small that every logit is nearly 0
-    result, _ = drained(agreement_job(24).run(engine))
+    result, _ = drained(agreement_job(24).begin(engine, Limits()))
     float32, bfloat16 = result.dtypes
     assert (float32.dtype, bfloat16.dtype) == ("float32", "bfloat16")
     assert float32.largest < 1e-4
@@ -69,13 +68,13 @@ def test_both_ways_begin_with_one_prefill_so_the_first_token_agrees_exactly(agre
 def test_the_two_ways_take_turns_pass_by_pass(tiny: Engine) -> None:
     num_prompt = len(encode(tiny.tokenizer, PROMPT, chat_template=False))
     with counted(tiny) as passes:
-        _, reports = drained(agreement_job(3, ("float32",)).run(tiny))
+        _, reports = drained(agreement_job(3, ("float32",)).begin(tiny, Limits()))
     assert passes == [num_prompt, num_prompt, 1, num_prompt + 1, 1, num_prompt + 2]
     assert len(reports) == len(passes), "a learner's step waits for one pass at most"
 
 
 def test_reports_never_go_back_and_what_is_known_stays(tiny: Engine) -> None:
-    _, reports = drained(agreement_job(4).run(tiny))
+    _, reports = drained(agreement_job(4).begin(tiny, Limits()))
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
     known = [sum(len(found.differences) for found in report.partial.dtypes) for report in reports if report.partial]
@@ -93,14 +92,14 @@ def test_a_number_of_tokens_that_cannot_be_compared_is_refused_with_the_numbers(
     tiny: Engine, num_tokens: int
 ) -> None:
     with pytest.raises(ValueError, match=rf"{num_tokens:,} tokens after a prompt of \d+.*from 2 to 256.*of 512"):
-        agreement_job(num_tokens).check(tiny, Limits())
+        agreement_job(num_tokens).begin(tiny, Limits())
 
 
 @pytest.mark.real_model
 def test_the_default_model_agrees_with_itself_in_float32_and_less_in_bfloat16_where_that_is_quick(
     real: Engine,
 ) -> None:
-    result, _ = drained(agreement_job(16).run(real))
+    result, _ = drained(agreement_job(16).begin(real, Limits()))
     float32, bfloat16 = result.dtypes
     assert float32.first_differing is None
     assert float32.largest < 1e-2
@@ -123,7 +122,7 @@ def test_a_comparison_ends_when_its_time_is_spent_and_keeps_what_it_has(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inference.agreement.TOTAL_S", 1e-9)
-    result, _ = drained(agreement_job(24, ("float32",)).run(tiny))
+    result, _ = drained(agreement_job(24, ("float32",)).begin(tiny, Limits()))
     (found,) = result.dtypes
     assert len(found.differences) == len(found.token_ids) == 1
     assert found.left_out.startswith("In float32 1 of 24 tokens were compared: ")

@@ -45,7 +45,7 @@ def test_slots_of_several_groups_wait_for_each_groups_longest() -> None:
 def test_the_passes_of_static_batching_leave_the_slots_that_arithmetic_says(tiny: Engine) -> None:
     outputs = (3, 9, 2, 4, 7, 1, 5)
     plan = Plan("static", requests(*outputs), slots=3, tokens_per_pass=64, is_static=True)
-    (served,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert (served.useful_slots, served.offered_slots) == static_slots(outputs, 3) == (31, 63)
     assert served.idle_slots == 32
     assert len(served.passes) == 9 + 7 + 5
@@ -63,7 +63,7 @@ def passes_of_a_queue(arrivals: tuple[Arrival, ...], slots: int) -> int:
 @pytest.mark.parametrize("name", [MIXED, EQUAL])
 def test_the_presets_need_as_many_passes_as_a_queue_for_the_slots(tiny: Engine, name: str) -> None:
     plan = Plan("continuous", PRESETS[name], slots=8, tokens_per_pass=512)
-    (continuous,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (continuous,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     num_passes = passes_of_a_queue(PRESETS[name], 8)
     assert len(continuous.passes) == num_passes
     in_groups = static_slots([one.output_tokens for one in PRESETS[name]], 8)[1] // 8
@@ -73,7 +73,7 @@ def test_the_presets_need_as_many_passes_as_a_queue_for_the_slots(tiny: Engine, 
 
 @pytest.mark.slow
 def test_every_token_is_in_one_pass_and_in_one_lane(tiny: Engine) -> None:
-    for served in drained(batching_job(PRESETS[LONG], tokens_per_pass=100).run(tiny))[0].arms:
+    for served in drained(batching_job(PRESETS[LONG], tokens_per_pass=100).begin(tiny, Limits()))[0].arms:
         assert served.is_done
         each = zip(PRESETS[LONG], lanes(served), outputs(served), requests_seen(served), strict=True)
         for place, (arrival, lane, output, request) in enumerate(each):
@@ -93,7 +93,7 @@ def test_every_token_is_in_one_pass_and_in_one_lane(tiny: Engine) -> None:
 
 @pytest.mark.slow
 def test_a_pass_feeds_no_more_tokens_than_its_limit_and_decodes_come_first(tiny: Engine) -> None:
-    whole, chunked = drained(chunked_job(chunk=64).run(tiny))[0].arms
+    whole, chunked = drained(chunked_job(chunk=64).begin(tiny, Limits()))[0].arms
     assert max(one.tokens("prefill") for one in whole.passes) == 480
     assert max(one.tokens("prefill") + one.tokens("decode") for one in chunked.passes) == 64
     during = [one for one in chunked.passes if 3 in {share.request for share in one.shares}][:8]
@@ -104,14 +104,14 @@ def test_a_pass_feeds_no_more_tokens_than_its_limit_and_decodes_come_first(tiny:
 
 def test_static_admits_the_next_group_only_when_the_last_one_is_through(tiny: Engine) -> None:
     plan = Plan("static", requests(2, 6, 1, 3), slots=2, tokens_per_pass=64, is_static=True)
-    (served,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     groups = [tuple(sorted(share.request for share in one.shares)) for one in served.passes]
     assert groups == [(0, 1)] * 2 + [(1,)] * 4 + [(2, 3)] + [(3,)] * 2
 
 
 def test_a_request_waits_for_its_arrival_and_an_empty_machine_does_not(tiny: Engine) -> None:
     plan = Plan("late", (Arrival(50, 4, 2), Arrival(1, 4, 2), Arrival(0, 4, 1)), slots=2, tokens_per_pass=64)
-    (served,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert [one.number for one in served.passes] == [0, 1, 2, 50, 51]
     assert [one.shares[0].request for one in served.passes] == [2, 1, 1, 0, 0]
     assert [span.state for span in lanes(served)[0]] == ["prefill", "decode"], "idle time is left out"
@@ -119,7 +119,7 @@ def test_a_request_waits_for_its_arrival_and_an_empty_machine_does_not(tiny: Eng
 
 def test_blocks_in_use_are_those_the_tokens_fill(tiny: Engine) -> None:
     plan = Plan("blocks", requests(20, prompt=14), slots=1, tokens_per_pass=64)
-    (served,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert [one.blocks for one in served.passes] == [1] * 3 + [2] * 16 + [3]  # 14, then 15, 16, 17... to 33 tokens
     assert plan.num_blocks == 3
 
@@ -197,17 +197,17 @@ def test_requests_that_do_not_fit_are_refused_before_any_pass(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match="Request 2 reaches 520 tokens, the model's context holds 512"):
-        batching_job((*requests(4), Arrival(0, 500, 20))).check(tiny, Limits())
+        batching_job((*requests(4), Arrival(0, 500, 20))).begin(tiny, Limits())
     # two servers of a block of 16 tokens, 256 bytes each, and a float32 mask of 512 rows by 528 keys
     monkeypatch.setenv("TWOPHASES_KV_BYTES_PER_LEARNER", str(2 * (16 * 256 + 4 * 512 * 528)))
-    batching_job(requests(12)).check(tiny, Limits())
+    batching_job(requests(12)).begin(tiny, Limits())
     with pytest.raises(ValueError, match="The cache blocks and attention masks of 2 servers would take 2 MB"):
-        batching_job(requests(12, 1)).check(tiny, Limits())
+        batching_job(requests(12, 1)).begin(tiny, Limits())
 
 
 def test_two_hundred_requests_are_served(tiny: Engine) -> None:
     plan = Plan("many", requests(*(1, 2) * 100, prompt=1), slots=32, tokens_per_pass=256)
-    (served,) = drained(serving_job([plan]).run(tiny))[0].arms
+    (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert served.is_done
     assert served.num_tokens == 300
     assert len(served.passes) == passes_of_a_queue(plan.arrivals, 32)

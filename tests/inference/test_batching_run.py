@@ -11,6 +11,7 @@ import pytest
 from inference.batching import Arrival, Plan, serving_job
 from inference.batching_lanes import outputs
 from inference.batching_presets import LONG, MIXED, PRESETS, batching_job
+from inference.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import failing_once
 
@@ -60,7 +61,7 @@ def assert_plain(engine: Engine, arms: tuple[Served, ...]) -> None:
 
 def test_both_ways_give_the_tokens_of_plain_greedy_generation(tiny: Engine) -> None:
     arrivals = (Arrival(0, 12, 3), Arrival(0, 90, 5), Arrival(2, 7, 6), Arrival(3, 33, 2))
-    arms = drained(batching_job(arrivals, slots=2, tokens_per_pass=40).run(tiny))[0].arms
+    arms = drained(batching_job(arrivals, slots=2, tokens_per_pass=40).begin(tiny, Limits()))[0].arms
     assert max(one.tokens("prefill") for one in arms[1].passes) < 90, "a prompt came in chunks"
     assert_plain(tiny, arms)
 
@@ -68,7 +69,7 @@ def test_both_ways_give_the_tokens_of_plain_greedy_generation(tiny: Engine) -> N
 @pytest.mark.real_model
 def test_both_ways_give_the_default_models_plain_greedy_tokens(real: Engine) -> None:
     arrivals = (*PRESETS[MIXED][3:8], PRESETS[LONG][6])
-    assert_plain(real, drained(batching_job(arrivals, slots=3, tokens_per_pass=128).run(real))[0].arms)
+    assert_plain(real, drained(batching_job(arrivals, slots=3, tokens_per_pass=128).begin(real, Limits()))[0].arms)
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_a_run_cancelled_anywhere_leaves_no_block_and_no_thread(
     tiny: Engine, servers: list[PagedServer], num_passes: int
 ) -> None:
     threads = set(threading.enumerate())
-    work = batching_job((Arrival(0, 30, 6), Arrival(0, 20, 4), Arrival(1, 9, 3)), slots=2).run(tiny)
+    work = batching_job((Arrival(0, 30, 6), Arrival(0, 20, 4), Arrival(1, 9, 3)), slots=2).begin(tiny, Limits())
     for _ in range(num_passes):
         next(work)
     work.close()
@@ -124,7 +125,7 @@ def test_a_run_cancelled_anywhere_leaves_no_block_and_no_thread(
 
 
 def test_a_finished_run_leaves_no_block(tiny: Engine, servers: list[PagedServer]) -> None:
-    drained(batching_job((Arrival(0, 30, 6), Arrival(0, 20, 4)), slots=2).run(tiny))
+    drained(batching_job((Arrival(0, 30, 6), Arrival(0, 20, 4)), slots=2).begin(tiny, Limits()))
     assert len(servers) == 2
     assert all(server.free_blocks == server.num_blocks for server in servers)
 
@@ -133,10 +134,10 @@ def test_a_failed_pass_leaves_no_block(tiny: Engine, servers: list[PagedServer])
     job = serving_job([Plan("fails", (Arrival(0, 30, 6),), slots=1, tokens_per_pass=64)])
     broken = failing_once(tiny.model.model.layers[1], RuntimeError("out of paper"))
     with broken, pytest.raises(RuntimeError, match="out of paper"):
-        drained(job.run(tiny))
+        drained(job.begin(tiny, Limits()))
     (server,) = servers
     assert server.free_blocks == server.num_blocks
-    assert drained(job.run(tiny))[0].is_done
+    assert drained(job.begin(tiny, Limits()))[0].is_done
 
 
 def test_the_engine_is_left_as_it_was(tiny: Engine) -> None:
@@ -144,7 +145,7 @@ def test_the_engine_is_left_as_it_was(tiny: Engine) -> None:
 
     before = (tiny.model.config.to_dict(), tiny.model.generation_config.to_dict(), torch.random.get_rng_state())
     memory = {name: parameter.data_ptr() for name, parameter in tiny.model.named_parameters()}
-    drained(batching_job((Arrival(0, 4, 2),)).run(tiny))
+    drained(batching_job((Arrival(0, 4, 2),)).begin(tiny, Limits()))
     assert tiny.model.config.to_dict() == before[0]
     assert tiny.model.generation_config.to_dict() == before[1]
     assert torch.equal(torch.random.get_rng_state(), before[2])

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def _measured(engine: Engine, context_len: int) -> MeasuredCache:
     job = measured_cache_job(context_len)
-    job.check(engine, Limits())
-    result, _ = drained(job.run(engine))
+    result, _ = drained(job.begin(engine, Limits()))
     return result
 
 
@@ -42,19 +41,19 @@ def test_measured_bytes_are_the_right_formulas_on_the_default_model(real: Engine
 
 
 def test_a_cache_is_filled_in_passes_of_at_most_256_tokens(tiny: Engine) -> None:
-    _, reports = drained(measured_cache_job(400).run(tiny))
+    _, reports = drained(measured_cache_job(400).begin(tiny, Limits()))
     assert [report.doing for report in reports] == ["256 of 400 tokens cached", "400 of 400 tokens cached"]
 
 
 @pytest.mark.parametrize("context_len", [0, -1, 513])
 def test_a_cache_beyond_the_context_is_refused_with_both_numbers(tiny: Engine, context_len: int) -> None:
     with pytest.raises(ValueError, match=rf"cache of {context_len:,} tokens cannot be filled.*holds 512"):
-        measured_cache_job(context_len).check(tiny, Limits())
+        measured_cache_job(context_len).begin(tiny, Limits())
 
 
 def test_a_cache_beyond_the_memory_is_refused_with_its_size(tiny: Engine) -> None:
     with pytest.raises(ValueError, match="would take"):
-        measured_cache_job(512).check(tiny, Limits(kv_bytes_per_learner=512 * 256 - 1))
+        measured_cache_job(512).begin(tiny, Limits(kv_bytes_per_learner=512 * 256 - 1))
 
 
 def test_value_norms_are_those_of_the_values_in_the_runs_cache(tiny: Engine) -> None:

@@ -54,4 +54,4 @@ def test_a_template_that_takes_no_prompt_is_named_as_the_cause(tiny: Engine, tem
 def test_a_conversation_that_the_template_refuses_is_refused_in_its_words(tiny: Engine) -> None:
     no_system = "{% if messages[0].role == 'system' %}{{ raise_exception('no system turn') }}{% endif %}" + TEXT
     with pytest.raises(ValueError, match="chat template refuses this: no system turn"):
-        chat_job().check(engine(tiny, with_template(no_system)), Limits())
+        chat_job().begin(engine(tiny, with_template(no_system)), Limits())

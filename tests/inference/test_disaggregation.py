@@ -33,7 +33,7 @@ ASKS = (Ask(0.0, 12, 9), Ask(0.0, 8, 5), Ask(0.05, 100, 3), Ask(0.1, 6, 1))
 
 @pytest.fixture(scope="module")
 def found(tiny: Engine) -> Comparison:
-    comparison, reports = drained(comparison_job(ASKS).run(tiny))
+    comparison, reports = drained(comparison_job(ASKS).begin(tiny, Limits()))
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
     assert fractions[-1] <= 1
@@ -125,7 +125,7 @@ def test_passes_are_timed_in_the_processes_before_the_requests_come(found: Compa
 @pytest.mark.real_model
 def test_the_default_model_answers_the_same_both_ways_as_plain_greedy(real: Engine) -> None:
     asks = (Ask(0.0, 20, 12), Ask(0.0, 9, 8), Ask(0.3, 150, 3))
-    comparison, _ = drained(comparison_job(asks).run(real))
+    comparison, _ = drained(comparison_job(asks).begin(real, Limits()))
     expected = {place: greedy(real, place, ask) for place, ask in enumerate(asks)}
     for served in comparison.served:
         assert tokens(served) == expected, served.arrangement
@@ -146,24 +146,24 @@ def test_requests_that_cannot_be_served_are_refused_before_any_work(
     tiny: Engine, asks: tuple[Ask, ...], problem: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(problem)):
-        comparison_job(asks).check(tiny, Limits())
+        comparison_job(asks).begin(tiny, Limits())
 
 
 def test_caches_beyond_the_memory_are_refused_with_their_size(tiny: Engine) -> None:
     with pytest.raises(ValueError, match="would take"):
-        comparison_job((Ask(0, 100, 4),)).check(tiny, replace(Limits(), kv_bytes_per_learner=1000))
+        comparison_job((Ask(0, 100, 4),)).begin(tiny, replace(Limits(), kv_bytes_per_learner=1000))
 
 
 def test_a_full_disk_is_told_before_the_weights_are_written(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(".")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=1000))
     with pytest.raises(ValueError, match="make room there or set TMPDIR"):
-        comparison_job((Ask(0, 4, 4),)).check(tiny, Limits())
+        comparison_job((Ask(0, 4, 4),)).begin(tiny, Limits())
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_fits_the_smallest_model(tiny: Engine, name: str) -> None:
-    comparison_job(scenario(name)).check(tiny, Limits())
+    comparison_job(scenario(name)).begin(tiny, Limits())
 
 
 def test_gaps_and_requests_are_read_from_the_passes() -> None:

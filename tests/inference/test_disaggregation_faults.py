@@ -15,6 +15,7 @@ import pytest
 from inference.disaggregation import Ask, Comparison, comparison_job
 from inference.engine import Engine
 from inference.experiments import Report
+from inference.limits import Limits
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def run_until(
     engine: Engine, is_time: Callable[[Report[Comparison]], bool], strike: Callable[[], None]
 ) -> tuple[Comparison | None, str]:
     """Serve until it is time, strike, go on: what was kept, and what is said."""
-    work, newest, was_struck = comparison_job(ASKS).run(engine), None, False
+    work, newest, was_struck = comparison_job(ASKS).begin(engine, Limits()), None, False
     with pytest.raises(RuntimeError) as caught:  # noqa: PT012  # the one statement that may fail is in a loop
         for report in work:
             newest = report.partial
@@ -117,7 +118,7 @@ def test_a_worker_killed_while_it_starts_is_named(tiny: Engine) -> None:
 
 @pytest.mark.parametrize("words", ["sharing", "starting", "timing", "colocated", "disaggregated"])
 def test_cancelled_at_any_moment_nothing_is_left(tiny: Engine, words: str) -> None:
-    work = comparison_job(ASKS).run(tiny)
+    work = comparison_job(ASKS).begin(tiny, Limits())
     for report in work:
         if words in report.doing:
             break
@@ -135,8 +136,9 @@ time.sleep(600)
 _PARENT = """
 from inference.disaggregation import comparison_job
 from inference.engine import Engine
+from inference.limits import Limits
 from tests.inference.test_disaggregation_faults import ASKS
-for report in comparison_job(ASKS).run(Engine.load("random:tiny")):
+for report in comparison_job(ASKS).begin(Engine.load("random:tiny"), Limits()):
     print(report.doing, flush=True)
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ class Steps:
         self.num_runs = 0
         self.is_closed = threading.Event()
 
-    def run(self, engine: Engine) -> Work[Count]:
+    def begin(self, engine: Engine, limits: Limits) -> Work[Count]:
         self.num_runs += 1
         try:
             for place, gate in enumerate(self.gates):
@@ -53,6 +53,16 @@ class Steps:
     def let(self, *places: int) -> None:
         for place in places:
             self.gates[place].set()
+
+
+def after(check: Callable[[], None], steps: Steps) -> Callable[[Engine, Limits], Work[Count]]:
+    """How a job begins that checks something first."""
+
+    def begin(engine: Engine, limits: Limits) -> Work[Count]:
+        check()
+        return steps.begin(engine, limits)
+
+    return begin
 
 
 @pytest.fixture
@@ -77,7 +87,7 @@ def _wait(experiments: Experiments, job: Job[Count], learner: str = "ada") -> No
 
 def test_a_measurement_is_seen_while_it_grows_and_whole_at_the_end(experiments: Experiments) -> None:
     steps = Steps()
-    job = Job("count", Count, steps.run)
+    job = Job("count", Count, steps.begin)
     assert experiments.get(job, "ada") is None
     found = experiments.start(job, "ada")
     steps.let(0)
@@ -92,7 +102,7 @@ def test_a_measurement_is_seen_while_it_grows_and_whole_at_the_end(experiments: 
 
 def test_two_learners_who_ask_for_the_same_share_one_run(experiments: Experiments) -> None:
     steps = Steps()
-    job = Job("count", Count, steps.run)
+    job = Job("count", Count, steps.begin)
     first, second = experiments.start(job, "ada"), experiments.start(job, "bob")
     assert first is second
     assert not experiments.cancel(job, "ada"), "bob still waits for it"
@@ -104,7 +114,7 @@ def test_two_learners_who_ask_for_the_same_share_one_run(experiments: Experiment
 
 def test_cancel_keeps_what_is_done_and_closes_the_work_after_the_pass_in_hand(experiments: Experiments) -> None:
     steps = Steps()
-    job = Job("count", Count, steps.run)
+    job = Job("count", Count, steps.begin)
     found = experiments.start(job, "ada")
     steps.let(0)
     assert steps.reached[1].wait(PATIENCE_S)
@@ -119,7 +129,7 @@ def test_cancel_keeps_what_is_done_and_closes_the_work_after_the_pass_in_hand(ex
 def test_cancel_before_the_first_pass_never_runs_the_work(experiments: Experiments, worker: Worker) -> None:
     blocked, steps = threading.Event(), Steps()
     worker.submit(lambda queue_s: blocked.wait(PATIENCE_S))
-    job = Job("count", Count, steps.run)
+    job = Job("count", Count, steps.begin)
     experiments.start(job, "ada")
     assert experiments.cancel(job, "ada")
     blocked.set()
@@ -130,11 +140,11 @@ def test_cancel_before_the_first_pass_never_runs_the_work(experiments: Experimen
 
 def test_a_cancelled_measurement_can_be_asked_for_again(experiments: Experiments) -> None:
     steps, again = Steps(), Steps()
-    experiments.start(Job("count", Count, steps.run), "ada")
-    experiments.cancel(Job("count", Count, steps.run), "ada")
+    experiments.start(Job("count", Count, steps.begin), "ada")
+    experiments.cancel(Job("count", Count, steps.begin), "ada")
     steps.let(0, 1, 2)
     again.let(0, 1, 2)
-    job = Job("count", Count, again.run)
+    job = Job("count", Count, again.begin)
     experiments.start(job, "ada")
     _wait(experiments, job)
     found = experiments.get(job, "ada")
@@ -147,7 +157,7 @@ def test_what_was_measured_is_there_after_a_restart_with_its_date(
 ) -> None:
     steps = Steps()
     steps.let(0, 1, 2)
-    job = Job("count", Count, steps.run)
+    job = Job("count", Count, steps.begin)
     measured_on = ""
     experiments.start(job, "ada")
     _wait(experiments, job)
@@ -168,7 +178,7 @@ def test_a_damaged_file_is_measured_again(experiments: Experiments, tiny: Engine
     Kept(tiny).write("count", Count, Count((1,)))
     for path in tmp_path.rglob("*.json"):
         path.write_text('{"name": "count", "result": {"values": ["x"]}}')
-    assert experiments.get(Job("count", Count, Steps().run), "ada") is None
+    assert experiments.get(Job("count", Count, Steps().begin), "ada") is None
 
 
 def test_a_learners_own_result_is_neither_stored_nor_shown_to_another(
@@ -176,7 +186,7 @@ def test_a_learners_own_result_is_neither_stored_nor_shown_to_another(
 ) -> None:
     steps = Steps()
     steps.let(0, 1, 2)
-    job = Job("count", Count, steps.run, is_kept=False)
+    job = Job("count", Count, steps.begin, is_kept=False)
     experiments.start(job, "ada")
     _wait(experiments, job)
     assert experiments.get(job, "bob") is None
@@ -184,18 +194,18 @@ def test_a_learners_own_result_is_neither_stored_nor_shown_to_another(
 
 
 def test_a_refusal_comes_before_any_work(experiments: Experiments) -> None:
-    def refuse(engine: Engine, limits: Limits) -> None:
+    def refuse() -> None:
         raise ValueError("too long")
 
     steps = Steps()
     with pytest.raises(ValueError, match="too long"):
-        experiments.start(Job("count", Count, steps.run, refuse), "ada")
+        experiments.start(Job("count", Count, after(refuse, steps)), "ada")
     assert steps.num_runs == 0
 
 
 @pytest.mark.parametrize("error", [ValueError("no such thing"), MemoryError(), KeyError("x")])
 def test_a_failure_is_said_and_the_next_one_runs(experiments: Experiments, error: Exception) -> None:
-    def fail(engine: Engine) -> Work[Count]:
+    def fail(engine: Engine, limits: Limits) -> Work[Count]:
         yield Report(0.5, Count((7,)))
         raise error
 
@@ -207,14 +217,14 @@ def test_a_failure_is_said_and_the_next_one_runs(experiments: Experiments, error
     assert (found.state, found.result) == ("failed", Count((7,)))
     assert found.problem
     steps.let(0, 1, 2)
-    other = Job("count", Count, steps.run)
+    other = Job("count", Count, steps.begin)
     experiments.start(other, "ada")
     _wait(experiments, other)
 
 
 def test_too_many_at_once_are_asked_to_come_back(experiments: Experiments) -> None:
     works = [Steps() for _ in range(MAX_RUNNING + 1)]
-    jobs = [Job(f"count {place}", Count, steps.run) for place, steps in enumerate(works)]
+    jobs = [Job(f"count {place}", Count, steps.begin) for place, steps in enumerate(works)]
     for job in jobs[:MAX_RUNNING]:
         experiments.start(job, "ada")
     with pytest.raises(BusyError, match="measurements are running"):
@@ -227,10 +237,10 @@ def test_too_many_at_once_are_asked_to_come_back(experiments: Experiments) -> No
 def test_measuring_again_shows_the_old_result_until_there_is_a_new_one(experiments: Experiments) -> None:
     first, second = Steps(), Steps()
     first.let(0, 1, 2)
-    job = Job("count", Count, first.run)
+    job = Job("count", Count, first.begin)
     experiments.start(job, "ada")
     _wait(experiments, job)
-    again = experiments.start(Job("count", Count, second.run), "ada")
+    again = experiments.start(Job("count", Count, second.begin), "ada")
     assert again.report.partial == Count((0, 1, 2))
     second.let(0)
     assert second.reached[1].wait(PATIENCE_S)
@@ -245,7 +255,7 @@ class Check:
     def __init__(self) -> None:
         self.begun, self.gate = threading.Event(), threading.Event()
 
-    def __call__(self, engine: Engine, limits: Limits) -> None:
+    def __call__(self) -> None:
         self.begun.set()
         assert self.gate.wait(PATIENCE_S)
 
@@ -254,11 +264,13 @@ def test_nobody_waits_while_anothers_job_is_checked(experiments: Experiments, ti
     check, slow, quick = Check(), Steps(), Steps()
     Kept(tiny).write("kept", Count, Count((1,)))
     with ThreadPoolExecutor() as threads:
-        ada = threads.submit(experiments.start, Job("slow", Count, slow.run, check), "ada")
+        ada = threads.submit(experiments.start, Job("slow", Count, after(check, slow)), "ada")
         assert check.begun.wait(PATIENCE_S)
-        bobs = Job("count", Count, quick.run)
+        bobs = Job("count", Count, quick.begin)
         assert threads.submit(experiments.get, bobs, "bob").result(PATIENCE_S) is None
-        assert threads.submit(experiments.get, Job("kept", Count, quick.run), "bob").result(PATIENCE_S) is not None
+        assert (
+            threads.submit(experiments.get, Job("kept", Count, quick.begin), "bob").result(PATIENCE_S) is not None
+        )
         quick.let(0, 1, 2)
         threads.submit(experiments.start, bobs, "bob").result(PATIENCE_S)
         _wait(experiments, bobs, "bob")
@@ -273,7 +285,7 @@ def test_nobody_waits_while_anothers_job_is_checked(experiments: Experiments, ti
 def test_two_who_ask_while_it_is_checked_still_share_one_run(experiments: Experiments) -> None:
     checks, steps = [Check(), Check()], Steps()
     with ThreadPoolExecutor() as threads:
-        jobs = [Job("count", Count, steps.run, check) for check in checks]
+        jobs = [Job("count", Count, after(check, steps)) for check in checks]
         asked = [threads.submit(experiments.start, job, who) for job, who in zip(jobs, "ab", strict=True)]
         for check in checks:
             assert check.begun.wait(PATIENCE_S)
@@ -290,7 +302,7 @@ def test_two_who_ask_while_it_is_checked_still_share_one_run(experiments: Experi
 @pytest.mark.parametrize("is_forgotten", [False, True])
 def test_a_wish_taken_back_while_it_is_checked_runs_nothing(experiments: Experiments, is_forgotten: bool) -> None:
     check, steps = Check(), Steps()
-    job = Job("count", Count, steps.run, check)
+    job = Job("count", Count, after(check, steps))
     with ThreadPoolExecutor() as threads:
         asked = threads.submit(experiments.start, job, "ada")
         assert check.begun.wait(PATIENCE_S)
@@ -313,10 +325,10 @@ def test_nobody_waits_while_a_kept_result_is_read(experiments: Experiments, tiny
     os.mkfifo(path)  # whoever opens it waits until somebody writes: a disk as slow as the test wants
     quick = Steps()
     with ThreadPoolExecutor() as threads:
-        ada = threads.submit(experiments.get, Job("kept", Count, quick.run), "ada")
+        ada = threads.submit(experiments.get, Job("kept", Count, quick.begin), "ada")
         writing = os.open(path, os.O_WRONLY)  # returns once ada's reading has begun
         quick.let(0, 1, 2)
-        threads.submit(experiments.start, Job("count", Count, quick.run), "bob").result(PATIENCE_S)
+        threads.submit(experiments.start, Job("count", Count, quick.begin), "bob").result(PATIENCE_S)
         assert not ada.done()
         os.write(writing, content)
         os.close(writing)

@@ -33,9 +33,8 @@ def test_a_prompt_takes_one_pass_and_gives_the_logits_of_its_prefill(tiny: Engin
     from inference.generation import Generation  # noqa: PLC0415
 
     job = prompt_job("Some words")
-    job.check(tiny, Limits())
     with counted(tiny) as passes:
-        found, _ = drained(job.run(tiny))
+        found, _ = drained(job.begin(tiny, Limits()))
     assert passes == [len(b"Some words")]
     generation = Generation(tiny, "Some words")
     generation.prefill()
@@ -48,7 +47,7 @@ def test_a_prompt_takes_one_pass_and_gives_the_logits_of_its_prefill(tiny: Engin
 def test_the_newest_step_is_read_from_the_run_without_a_pass(tiny: Engine, run: Generation) -> None:
     context = run.trace.token_ids[:-1]
     with counted(tiny) as passes:
-        found, _ = drained(step_job(run, context, 3).run(tiny))
+        found, _ = drained(step_job(run, context, 3).begin(tiny, Limits()))
     assert passes == []
     assert run.last is not None
     assert found.logits is run.last.logits
@@ -58,7 +57,7 @@ def test_the_newest_step_is_read_from_the_run_without_a_pass(tiny: Engine, run: 
 def test_an_earlier_step_is_computed_again_in_one_pass_over_its_context(tiny: Engine, run: Generation) -> None:
     context = run.trace.token_ids[:-3]
     with counted(tiny) as passes:
-        found, _ = drained(step_job(run, context, 1).run(tiny))
+        found, _ = drained(step_job(run, context, 1).begin(tiny, Limits()))
     assert passes == [len(context)]
     assert int(found.logits.argmax()) == run.trace.token_ids[-3], "greedy: the token that step chose"
     probability = float(found.logits.softmax(-1).max())
@@ -71,23 +70,23 @@ def test_a_run_that_went_on_or_back_meanwhile_does_not_answer_for_another_step(
     context = tuple(run.trace.token_ids[:-1])
     job = step_job(run, context, 3)
     run.decode()
-    found, _ = drained(job.run(tiny))
+    found, _ = drained(job.begin(tiny, Limits()))
     assert found.token_ids == context
     run.rewind(3)
     run.fork(run.trace.steps[-1].candidates[5].token_id)
-    found, _ = drained(job.run(tiny))
+    found, _ = drained(job.begin(tiny, Limits()))
     assert found.token_ids == context
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n"])
 def test_an_empty_prompt_is_refused(tiny: Engine, prompt: str) -> None:
     with pytest.raises(ValueError, match="prompt is empty"):
-        prompt_job(prompt).check(tiny, Limits())
+        prompt_job(prompt).begin(tiny, Limits())
 
 
 def test_a_prompt_longer_than_the_context_is_refused_with_both_numbers(tiny: Engine) -> None:
     with pytest.raises(ValueError, match="600 tokens, the model's context holds 512"):
-        prompt_job("a" * 600).check(tiny, Limits())
+        prompt_job("a" * 600).begin(tiny, Limits())
 
 
 def test_two_prompts_and_two_steps_have_names_of_their_own(run: Generation) -> None:
@@ -117,7 +116,7 @@ def test_the_capital_of_france_is_known_and_a_story_is_open(real: Engine) -> Non
 
     kept = {}
     for prompt in ("The capital of France is", "Once upon a time, there was a"):
-        found, _ = drained(prompt_job(prompt).run(real))
+        found, _ = drained(prompt_job(prompt).begin(real, Limits()))
         view = chain_view(found, SamplingParams(1.0, top_p=0.9))
         assert view.vocab_size == real.spec.vocab_size == view.stages[0].num_kept
         assert view.last.kept_mass >= 0.9

@@ -102,7 +102,7 @@ def test_the_other_dtypes_roofs_are_measured_on_a_model_of_that_dtype(
     found: list[Ceilings] = []
 
     def kept() -> Generator[Report[Ceilings], None, None]:
-        found.append((yield from roofs_job("bfloat16").run(tiny)))
+        found.append((yield from roofs_job("bfloat16").begin(tiny, Limits())))
 
     fractions = [report.fraction for report in kept()]
     assert fractions == sorted(fractions)
@@ -118,9 +118,9 @@ def test_the_other_dtypes_roofs_are_measured_on_a_model_of_that_dtype(
 
 def test_a_copy_that_does_not_fit_is_refused_before_it_is_made(tiny: Engine) -> None:
     job = roofs_job("bfloat16")
-    job.check(tiny, Limits())
+    job.begin(tiny, Limits())
     large = Engine.__new__(Engine)
     large.spec = dataclasses.replace(tiny.spec, total_params=10**15)
     large.device = tiny.device
     with pytest.raises(ValueError, match=r"a copy of the model in bfloat16 needs up to 8,000,000.0 GB"):
-        job.check(large, Limits())
+        job.begin(large, Limits())

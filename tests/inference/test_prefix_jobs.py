@@ -41,7 +41,7 @@ SMALL: dict[str, Job[Any]] = {
 def test_the_second_prompt_is_served_cold_and_warm_in_turn(tiny: Engine) -> None:
     shared, own = PAIR.shared_tokens, len(question(tiny.tokenizer, 1))
     with counted(tiny) as passes:
-        found, _ = drained(pair_job(PAIR, repeats=2, new_tokens=3).run(tiny))
+        found, _ = drained(pair_job(PAIR, repeats=2, new_tokens=3).begin(tiny, Limits()))
     same = found.shared_tokens
     assert same >= shared
     warm = shared + own - same // 16 * 16
@@ -56,7 +56,7 @@ def test_the_second_prompt_is_served_cold_and_warm_in_turn(tiny: Engine) -> None
 
 
 def test_the_losing_preset_hits_nothing_and_decodes_the_same(tiny: Engine) -> None:
-    found, _ = drained(pair_job(PairPrompts(100, changed=3), repeats=1, new_tokens=3).run(tiny))
+    found, _ = drained(pair_job(PairPrompts(100, changed=3), repeats=1, new_tokens=3).begin(tiny, Limits()))
     assert found.shared_tokens == 2
     assert [one.hit_blocks for one in found.warm] == [0]
     assert found.warm[0].computed_tokens == found.cold[0].computed_tokens
@@ -65,13 +65,13 @@ def test_the_losing_preset_hits_nothing_and_decodes_the_same(tiny: Engine) -> No
 
 
 def test_a_change_later_keeps_the_blocks_before_it(tiny: Engine) -> None:
-    found, _ = drained(pair_job(PairPrompts(100, changed=50), repeats=1, new_tokens=1).run(tiny))
+    found, _ = drained(pair_job(PairPrompts(100, changed=50), repeats=1, new_tokens=1).begin(tiny, Limits()))
     assert found.warm[0].hit_blocks == 49 // 16
 
 
 def test_texts_of_the_learners_own_are_served_and_not_kept(tiny: Engine) -> None:
     job = pair_job(PairPrompts(own=("a" * 40, "a" * 35 + "b")), repeats=1, new_tokens=1)
-    found, _ = drained(job.run(tiny))
+    found, _ = drained(job.begin(tiny, Limits()))
     assert found.warm[0].hit_blocks == 2
     assert not job.is_kept
     assert "aaaa" not in job.name
@@ -79,7 +79,7 @@ def test_texts_of_the_learners_own_are_served_and_not_kept(tiny: Engine) -> None
 
 
 def test_a_turn_reuses_the_turns_before_it(tiny: Engine) -> None:
-    found, reports = drained(chat_job(num_turns=2, reply_tokens=3, repeats=1).run(tiny))
+    found, reports = drained(chat_job(num_turns=2, reply_tokens=3, repeats=1).begin(tiny, Limits()))
     first, second = found.turns
     assert first.warm[0].hit_blocks == 0
     assert second.cold[0].hit_blocks == 0
@@ -91,7 +91,9 @@ def test_a_turn_reuses_the_turns_before_it(tiny: Engine) -> None:
 
 
 def test_a_clock_before_everything_else_destroys_the_reuse(tiny: Engine) -> None:
-    found, _ = drained(chat_job(Style(is_clock_first=True), num_turns=2, reply_tokens=2, repeats=1).run(tiny))
+    found, _ = drained(
+        chat_job(Style(is_clock_first=True), num_turns=2, reply_tokens=2, repeats=1).begin(tiny, Limits())
+    )
     alike = found.turns[1].warm[0].cached_tokens
     assert alike <= 32, "only the template's own beginning, before the clock"
     assert alike < found.turns[0].warm[0].prompt_tokens / 2
@@ -100,7 +102,7 @@ def test_a_clock_before_everything_else_destroys_the_reuse(tiny: Engine) -> None
 def shared_hits(tiny: Engine, *, num_prompts: int, num_blocks: int) -> SharedRun:
     """Six requests whose system prompts take 8 blocks of 16 each."""
     asked = Arrivals(num_prompts, num_learners=6, system_tokens=128)
-    found, _ = drained(shared_job(asked, budget_mb=num_blocks * 16 * 256 / 1e6).run(tiny))
+    found, _ = drained(shared_job(asked, budget_mb=num_blocks * 16 * 256 / 1e6).begin(tiny, Limits()))
     return found
 
 
@@ -122,7 +124,7 @@ def test_prompts_in_turn_with_room_for_too_few_evict_each_other(tiny: Engine) ->
 
 
 def test_the_right_guess_is_the_only_one_that_hits_and_a_salt_hides_it(tiny: Engine) -> None:
-    found, _ = drained(tenants_job(Leak(record_tokens=96), block_size=32, repeats=2).run(tiny))
+    found, _ = drained(tenants_job(Leak(record_tokens=96), block_size=32, repeats=2).begin(tiny, Limits()))
     together = [{one.hit_blocks for one in guess.together} for guess in found.guesses]
     assert [hits != {0} for hits in together] == [place == TRUE_SECRET for place in range(len(SECRETS))]
     assert all(one.hit_blocks == 0 for guess in found.guesses for one in guess.salted)
@@ -132,7 +134,9 @@ def test_the_right_guess_is_the_only_one_that_hits_and_a_salt_hides_it(tiny: Eng
 
 
 def test_a_secret_in_the_last_partial_block_makes_no_guess_faster(tiny: Engine) -> None:
-    found, _ = drained(tenants_job(Leak(is_at_end=True, record_tokens=96), block_size=32, repeats=1).run(tiny))
+    found, _ = drained(
+        tenants_job(Leak(is_at_end=True, record_tokens=96), block_size=32, repeats=1).begin(tiny, Limits())
+    )
     assert len({one.hit_blocks for guess in found.guesses for one in guess.together}) == 1
 
 
@@ -196,7 +200,7 @@ def test_a_changed_token_is_another_one_of_the_text() -> None:
 )
 def test_what_does_not_fit_is_refused_before_any_work(tiny: Engine, job: Job[Any], words: str) -> None:
     with counted(tiny) as passes, pytest.raises(ValueError, match=words):
-        job.check(tiny, Limits())
+        job.begin(tiny, Limits())
     assert passes == []
 
 
@@ -222,13 +226,12 @@ def test_cancel_after_any_pass_and_the_end_leave_no_block_in_use(
     tiny: Engine, stores: list[Any], name: str
 ) -> None:
     job = SMALL[name]
-    job.check(tiny, Limits())
-    _, reports = drained(job.run(tiny))
+    _, reports = drained(job.begin(tiny, Limits()))
     fractions = [one.fraction for one in reports]
     assert fractions == sorted(fractions)
     assert fractions[-1] <= 1
     for num_passes in range(1, len(reports) + 1):
-        work = job.run(tiny)
+        work = job.begin(tiny, Limits())
         for _ in itertools.islice(work, num_passes):
             pass
         work.close()
@@ -240,7 +243,7 @@ def test_cancel_after_any_pass_and_the_end_leave_no_block_in_use(
 def test_a_pass_that_fails_ends_the_experiment_and_leaves_no_block_in_use(
     tiny: Engine, stores: list[Any], name: str
 ) -> None:
-    work = SMALL[name].run(tiny)
+    work = SMALL[name].begin(tiny, Limits())
     next(work)
     next(work)
     with (
@@ -257,7 +260,7 @@ def test_a_result_is_kept_on_disk_and_read_as_it_was(
 ) -> None:
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
     job = SMALL[name]
-    result, _ = drained(job.run(tiny))
+    result, _ = drained(job.begin(tiny, Limits()))
     kept = Kept(tiny)
     kept.write(job.name, job.kind, result)
     found = kept.read(job.name, job.kind)
@@ -273,7 +276,7 @@ def test_every_experiment_has_a_preset_that_wins_and_one_that_loses() -> None:
 @pytest.mark.real_model
 def test_a_warm_800_token_prefix_feeds_a_thirtieth_of_the_tokens_and_says_the_same(real: Engine) -> None:
     with counted(real) as passes:
-        found, _ = drained(pair_job(repeats=1, new_tokens=6).run(real))
+        found, _ = drained(pair_job(repeats=1, new_tokens=6).begin(real, Limits()))
     assert found.warm[0].hit_blocks == 50
     assert passes[1] > 30 * passes[2]
     assert found.both is not None

@@ -153,14 +153,14 @@ def test_progress_rises_to_the_end_and_says_what_is_done(tiny: Engine) -> None:
 @pytest.mark.parametrize("num_tokens", [1, 513])
 def test_a_length_the_model_cannot_hold_is_refused_before_any_work(tiny: Engine, num_tokens: int) -> None:
     with pytest.raises(ValueError, match=f"holds 512 tokens.*got {num_tokens}"):
-        modules_job(num_tokens).check(tiny, Limits())
+        modules_job(num_tokens).begin(tiny, Limits())
 
 
 def test_two_caches_that_do_not_fit_are_refused_with_the_number(tiny: Engine) -> None:
     # 512 tokens x 2 layers x key and value x 2 heads x 8 wide x 4 bytes, twice
     with pytest.raises(ValueError, match="Two KV caches of 512 tokens would take 0 MB"):
-        modules_job(512).check(tiny, Limits(kv_bytes_total=2 * 131_072 - 1))
-    modules_job(512).check(tiny, Limits(kv_bytes_total=2 * 131_072))
+        modules_job(512).begin(tiny, Limits(kv_bytes_total=2 * 131_072 - 1))
+    modules_job(512).begin(tiny, Limits(kv_bytes_total=2 * 131_072))
 
 
 def test_a_prefill_that_would_hold_everybody_up_is_refused_with_a_length_that_would_not(

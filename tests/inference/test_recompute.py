@@ -75,7 +75,7 @@ def test_token_forwards_of_nothing_are_refused(prompt_tokens: int, new_tokens: i
 
 def test_at_each_length_the_arms_take_turns_at_the_same_context(tiny: Engine) -> None:
     with counted(tiny) as passes:
-        sweep, _ = drained(recompute_job((16, 40)).run(tiny))
+        sweep, _ = drained(recompute_job((16, 40)).begin(tiny, Limits()))
     assert passes[0] == 15, "the cache of the arm that has one"
     assert passes[1:7] == [1, 16, 1, 16, 1, 16]
     found = pairs(sweep)
@@ -89,14 +89,14 @@ def test_at_each_length_the_arms_take_turns_at_the_same_context(tiny: Engine) ->
 
 def test_the_default_lengths_stop_at_the_models_context(tiny: Engine) -> None:
     assert LENGTHS[-1] == 1024
-    recompute_job().check(tiny, Limits())
-    sweep, _ = drained(recompute_job().run(tiny))
+    recompute_job().begin(tiny, Limits())
+    sweep, _ = drained(recompute_job().begin(tiny, Limits()))
     assert [one.setting.context_len for one, _ in pairs(sweep)] == [16, 32, 64, 128, 256, 512]
 
 
 def test_lengths_beyond_the_context_are_refused_with_both_numbers(tiny: Engine) -> None:
     with pytest.raises(ValueError, match=r"reaches 600 tokens, the model's context holds 512"):
-        recompute_job((16, 600)).check(tiny, Limits())
+        recompute_job((16, 600)).begin(tiny, Limits())
 
 
 def _sweep(spec_of: Engine, *seconds: tuple[int, float, float]) -> Sweep:

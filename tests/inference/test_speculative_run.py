@@ -153,7 +153,7 @@ def test_an_accepted_end_token_is_the_last_that_counts(lively: Engine) -> None:
 def test_both_ways_take_turns_and_every_pass_is_reported(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=20, num_drafted=4)
     with counted(tiny) as passes:
-        run, reports = drained(own_job("mine", lambda: request, num_repeats=2).run(tiny))
+        run, reports = drained(own_job("mine", lambda: request, num_repeats=2).begin(tiny, Limits()))
     assert len(reports) == len(passes), "a learner's step never waits for longer than a pass"
     assert run.token_ids == run.plain_ids
     assert tuple(_generated(tiny, 20)) == run.plain_ids
@@ -172,7 +172,7 @@ def test_both_ways_take_turns_and_every_pass_is_reported(tiny: Engine) -> None:
 
 def test_what_is_known_grows_round_by_round(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=12)
-    run, reports = drained(own_job("mine", lambda: request, num_repeats=2).run(tiny))
+    run, reports = drained(own_job("mine", lambda: request, num_repeats=2).begin(tiny, Limits()))
     known = [report.partial for report in reports if report.partial]
     lengths = [len(one.rounds) for one in known]
     assert lengths == sorted(lengths)
@@ -183,7 +183,7 @@ def test_what_is_known_grows_round_by_round(tiny: Engine) -> None:
 
 def test_a_result_can_be_kept_and_read_again(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=6, temperature=1.0)
-    run, _ = drained(own_job("mine", lambda: request, num_repeats=1).run(tiny))
+    run, _ = drained(own_job("mine", lambda: request, num_repeats=1).begin(tiny, Limits()))
     adapter: TypeAdapter[Speculated] = TypeAdapter(Speculated)
     assert adapter.validate_json(adapter.dump_json(run)) == run
 
@@ -198,7 +198,7 @@ def test_texts_that_part_are_found_with_the_margin_of_the_plain_step() -> None:
             return -logits, forward
 
     request = Request(PROMPT, chat_template=False, max_new_tokens=8)
-    run, _ = drained(own_job("mine", lambda: request, num_repeats=1).run(Wrong.load("random:tiny")))
+    run, _ = drained(own_job("mine", lambda: request, num_repeats=1).begin(Wrong.load("random:tiny"), Limits()))
     assert run.parting is not None
     assert run.parting.place == 1, "the first token is prefill's, not verified"
     assert run.token_ids[0] == run.plain_ids[0]
@@ -207,29 +207,40 @@ def test_texts_that_part_are_found_with_the_margin_of_the_plain_step() -> None:
     assert len(run.token_ids) == len(run.plain_ids) == 8
 
 
+def test_what_is_asked_for_when_it_begins_is_checked_and_run(tiny: Engine) -> None:
+    typed = ["  "]
+    job = own_job("mine", lambda: Request(typed[0], chat_template=False, max_new_tokens=4), num_repeats=1)
+    with pytest.raises(ValueError, match="empty"):
+        job.begin(tiny, Limits())
+    typed[0] = PROMPT
+    work = job.begin(tiny, Limits())
+    typed[0] = "later"
+    assert drained(work)[0].request.prompt == PROMPT
+
+
 def test_closing_at_any_pass_leaves_the_model_as_it_was(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=8)
     job = own_job("mine", lambda: request, num_repeats=1)
-    expected, reports = drained(job.run(tiny))
+    expected, reports = drained(job.begin(tiny, Limits()))
     for stop in range(1, len(reports), 3):
-        work = job.run(tiny)
+        work = job.begin(tiny, Limits())
         for _ in range(stop):
             next(work)
         work.close()
-    again, _ = drained(job.run(tiny))
+    again, _ = drained(job.begin(tiny, Limits()))
     assert again.token_ids == expected.token_ids
 
 
 def test_a_pass_that_fails_ends_the_run_with_its_error_and_the_next_run_works(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=8)
     job = own_job("mine", lambda: request, num_repeats=1)
-    work = job.run(tiny)
+    work = job.begin(tiny, Limits())
     for _ in range(3):
         next(work)
     with failing_once(tiny.model.model.layers[1], RuntimeError("no memory was left")):  # noqa: SIM117
         with pytest.raises(RuntimeError, match="memory"):
             drained(work)
-    run, _ = drained(job.run(tiny))
+    run, _ = drained(job.begin(tiny, Limits()))
     assert run.token_ids == run.plain_ids
 
 
@@ -250,8 +261,7 @@ def test_the_draft_named_by_the_server_drafts(tiny: Engine, monkeypatch: pytest.
     monkeypatch.setenv("TWOPHASES_DRAFT", "random:tiny")
     request = Request(PROMPT, chat_template=False, max_new_tokens=12, num_drafted=3, draft="random:tiny")
     job = own_job("mine", lambda: request, num_repeats=1)
-    job.check(tiny, Limits())
-    run, _ = drained(job.run(tiny))
+    run, _ = drained(job.begin(tiny, Limits()))
     assert run.acceptance == 1, "it is the same model"
     assert run.token_ids == run.plain_ids
     assert 0.2 < run.draft_cost < 5, "as dear as the model itself"
@@ -263,9 +273,8 @@ def test_a_draft_that_cannot_be_loaded_ends_the_run_with_its_name(
     monkeypatch.setenv("TWOPHASES_DRAFT", "random:none-such")
     request = Request(PROMPT, chat_template=False, draft="random:none-such")
     job = own_job("mine", lambda: request)
-    job.check(tiny, Limits())
     with pytest.raises(ValueError, match="the draft random:none-such cannot be loaded: no catalogue shape"):
-        drained(job.run(tiny))
+        drained(job.begin(tiny, Limits()))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +291,7 @@ def test_a_draft_that_cannot_be_loaded_ends_the_run_with_its_name(
 def test_what_cannot_be_run_is_refused_before_any_pass(tiny: Engine, change: dict[str, Any], words: str) -> None:
     request = replace(Request(PROMPT, chat_template=False), **change)
     with counted(tiny) as passes, pytest.raises(ValueError, match=words):
-        own_job("mine", lambda: request).check(tiny, Limits())
+        own_job("mine", lambda: request).begin(tiny, Limits())
     assert passes == []
 
 
@@ -290,12 +299,12 @@ def test_two_caches_that_do_not_fit_are_refused(tiny: Engine) -> None:
     request = Request(PROMPT, chat_template=False, max_new_tokens=64)
     one_cache = (len(PROMPT) + 64) * 256  # tiny: 256 bytes a token
     with pytest.raises(ValueError, match="The two KV caches, with speculation and without"):
-        own_job("mine", lambda: request).check(tiny, Limits(kv_bytes_per_learner=one_cache + 256))
+        own_job("mine", lambda: request).begin(tiny, Limits(kv_bytes_per_learner=one_cache + 256))
 
 
 @pytest.mark.real_model
 def test_the_default_model_copies_the_same_text_with_speculation_and_in_far_fewer_passes(real: Engine) -> None:
-    run, _ = drained(speculation_job("copy", num_repeats=1).run(real))
+    run, _ = drained(speculation_job("copy", num_repeats=1).begin(real, Limits()))
     assert run.request.draft == LOOK_UP
     assert run.text in run.request.prompt
     assert run.ending == "end token"
@@ -308,6 +317,6 @@ def test_the_default_model_copies_the_same_text_with_speculation_and_in_far_fewe
 @pytest.mark.real_model
 @pytest.mark.parametrize("preset", ["edit", "story"])
 def test_the_default_model_writes_the_same_as_without_speculation(real: Engine, preset: str) -> None:
-    run, _ = drained(speculation_job(preset, num_repeats=1).run(real))
+    run, _ = drained(speculation_job(preset, num_repeats=1).begin(real, Limits()))
     assert run.parting is None or run.is_tie, f"they part at {run.parting}: not by rounding"
     assert run.parting or run.token_ids == run.plain_ids

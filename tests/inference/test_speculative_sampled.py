@@ -165,7 +165,7 @@ def test_the_labs_draws_pass_as_published_and_fail_with_the_common_mistake(is_mi
 
 def test_the_default_draws_find_a_draft_at_the_end_of_the_prompt(tiny: Engine) -> None:
     with counted(tiny) as passes:
-        run, reports = drained(draws_job(num_draws=100).run(tiny))
+        run, reports = drained(draws_job(num_draws=100).begin(tiny, Limits()))
     assert passes == [160]
     assert run.drafted_id is not None
     assert run.request.prompt.endswith(run.context)
@@ -182,4 +182,4 @@ def test_a_text_that_ends_without_a_draft_says_so(tiny: Engine) -> None:
 @pytest.mark.parametrize("num_draws", [0, 20_001])
 def test_more_draws_than_allowed_are_refused(tiny: Engine, num_draws: int) -> None:
     with pytest.raises(ValueError, match="Draws must be from 1 to 20,000"):
-        draws_job(num_draws=num_draws).check(tiny, Limits())
+        draws_job(num_draws=num_draws).begin(tiny, Limits())

@@ -79,8 +79,7 @@ def test_a_hostile_constraint_is_refused_in_a_sentence_or_runs_with_short_steps(
     recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 24)
     job = structured_job("a run", lambda: Request(CONSTRAINTS[name], recipe))
     try:
-        job.check(tiny, Limits())
-        run, _ = drained(job.run(tiny))
+        run, _ = drained(job.begin(tiny, Limits()))
     except ValueError as refusal:
         assert "\n" not in str(refusal)  # noqa: PT017  # being refused is as good as being run
         assert len(str(refusal)) < 500  # noqa: PT017

@@ -25,7 +25,7 @@ CHOICES: Kind = "choices"
 def _refusal(engine: Engine, kind: Kind, source: str) -> str:
     job = structured_job("a run", lambda: Request(Constraint(kind, source), Recipe("x")))
     with pytest.raises(ValueError, match=r"\S") as caught:
-        job.check(engine, LIMITS)
+        job.begin(engine, LIMITS)
     return str(caught.value)
 
 
@@ -107,8 +107,7 @@ def test_a_recursive_schema_with_local_references_is_taken(tiny: Engine) -> None
     constraint = Constraint(SCHEMA, json.dumps(tree))
     recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 300)
     job = structured_job("a run", lambda: Request(constraint, recipe))
-    job.check(tiny, LIMITS)
-    found, _ = drained(job.run(tiny))
+    found, _ = drained(job.begin(tiny, LIMITS))
     assert found.is_complete
     assert found.is_valid
 
@@ -130,8 +129,7 @@ def test_the_mask_reads_a_schema_by_the_draft_it_names(
     for seed in range(12):
         recipe = Recipe("x", SamplingParams(temperature=1.0, seed=seed), 4)
         job = structured_job("a run", lambda recipe=recipe: Request(constraint, recipe))  # type: ignore[misc]
-        job.check(tiny, LIMITS)
-        run, _ = drained(job.run(tiny))
+        run, _ = drained(job.begin(tiny, LIMITS))
         assert run.is_valid
         found.add(run.text)
     assert found == allowed
@@ -178,7 +176,7 @@ def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
 )
 def test_the_rest_of_the_request_is_checked_too(tiny: Engine, recipe: Recipe, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        structured_job("a run", lambda: Request(Constraint(REGEX, "a"), recipe)).check(tiny, LIMITS)
+        structured_job("a run", lambda: Request(Constraint(REGEX, "a"), recipe)).begin(tiny, LIMITS)
 
 
 def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) -> None:
@@ -195,6 +193,7 @@ def test_a_job_takes_what_is_asked_when_it_starts_and_belongs_to_one_learner(tin
     typed = ["first"]
     job = structured_job("a run", lambda: Request(Constraint(CHOICES, typed[0]), Recipe("x")))
     typed[0] = "second"
-    job.check(tiny, LIMITS)
-    assert drained(job.run(tiny))[0].text == "second"
+    work = job.begin(tiny, LIMITS)
+    typed[0] = "third"
+    assert drained(work)[0].text == "second"
     assert not job.is_kept

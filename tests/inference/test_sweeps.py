@@ -96,7 +96,7 @@ def test_without_time_the_smallest_setting_is_measured_once_and_the_others_are_s
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inference.sweep_run.TOTAL_S", 0.0)
-    sweep, _ = _run(prompt_job((64, 4, 16)).run(tiny))
+    sweep, _ = _run(prompt_job((64, 4, 16)).begin(tiny, Limits()))
     assert [(point.setting.num_query_tokens, len(point.times_s)) for point in sweep.points] == [(4, 1)]
     assert sweep.left_out == (
         "Not measured: prefill of 16 tokens; the 0 s for all of it would not have been enough.",
@@ -109,7 +109,7 @@ def test_a_pass_expected_to_hold_others_up_is_left_out_with_both_arms_of_its_cas
 ) -> None:
     monkeypatch.setattr("inference.sweep_run.PASS_S", 1e-9)
     with counted(tiny) as passes:
-        sweep, _ = _run(recompute_job((8, 32)).run(tiny))
+        sweep, _ = _run(recompute_job((8, 32)).begin(tiny, Limits()))
     assert max(passes) == 8
     assert [point.setting.context_len for point in sweep.points] == [8, 8]
     (sentence,) = sweep.left_out
@@ -147,15 +147,15 @@ def test_a_pass_that_cannot_be_is_refused(num_query_tokens: int, context_len: in
 
 def test_lengths_beyond_the_context_are_refused_with_both_numbers(tiny: Engine) -> None:
     with pytest.raises(ValueError, match=r"reaches 600 tokens, the model's context holds 512"):
-        prompt_job((16, 600)).check(tiny, Limits())
+        prompt_job((16, 600)).begin(tiny, Limits())
 
 
 def test_a_batch_whose_caches_do_not_fit_is_refused_with_the_size(tiny: Engine) -> None:
     # 2 layers x 2 x 2 KV heads x 8 x 4 bytes = 256 bytes a token: 256 x 400 x 64 = 6.6 MB
     job = batch_job((64,), context_len=400)
-    job.check(tiny, Limits(kv_bytes_per_learner=6_553_600))
+    job.begin(tiny, Limits(kv_bytes_per_learner=6_553_600))
     with pytest.raises(ValueError, match=r"batch 64 at 400 tokens would take 7 MB"):
-        job.check(tiny, Limits(kv_bytes_per_learner=6_553_599))
+        job.begin(tiny, Limits(kv_bytes_per_learner=6_553_599))
 
 
 def test_arms_that_hold_their_caches_together_are_added(tiny: Engine) -> None:
@@ -167,8 +167,7 @@ def test_arms_that_hold_their_caches_together_are_added(tiny: Engine) -> None:
 
 def test_the_default_sweeps_stop_at_the_models_context(tiny: Engine) -> None:
     for job in (prompt_job(), context_job()):
-        job.check(tiny, Limits())
-        sweep, _ = _run(job.run(tiny))
+        sweep, _ = _run(job.begin(tiny, Limits()))
         assert max(point.setting.context_len for point in sweep.points) == 512
 
 
