@@ -4,16 +4,18 @@ arXiv 2211.17192, equation 1 and theorem 3.8. Both take every drafted token to b
 whatever came before it; the paper says so, and real text keeps to it only roughly.
 """
 
+import math
+
+from inference.ranges import SHARE, Range
+
 
 def expected_tokens(acceptance: float, num_drafted: int) -> float:
     """Tokens one pass of the model yields if each of `num_drafted` tokens is accepted with this chance.
 
     From 1, where nothing is accepted, to `num_drafted` + 1: the pass itself always adds a token.
     """
-    if not 0 <= acceptance <= 1:
-        raise ValueError(f"acceptance must be from 0 to 1, got {acceptance}")
-    if num_drafted < 0:
-        raise ValueError(f"the number of drafted tokens must be 0 or more, got {num_drafted}")
+    SHARE.number("acceptance", acceptance)
+    Range(0, math.inf).whole("the number of drafted tokens", num_drafted)
     if acceptance == 1:
         return float(num_drafted + 1)
     return float((1 - acceptance ** (num_drafted + 1)) / (1 - acceptance))

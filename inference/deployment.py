@@ -8,14 +8,15 @@ from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS, in_bits
 from inference.hardware import Hardware
 from inference.links import LINKS
 from inference.pass_time import Exchange, cache_share
-from inference.ranges import Range
+from inference.ranges import SECOND, Range
 from inference.spec import ModelSpec
 
 BITS = Range(0.5, 64, "bits")
-_LATENCY_S, _LINK = Range(0, 1, "second"), Range(1e6, 1e14, "bytes/s")
 PER_NODE = 8
 MOST_PARTS = 4096
 """Accelerators, stages or replicas that may be asked for."""
+_TOKENS, _USERS, _PARTS = Range(1, MOST_TOKENS), Range(1, MOST_CONVERSATIONS), Range(1, MOST_PARTS)
+_LINK = Range(1e6, 1e14, "bytes/s")
 NVLINK_BANDWIDTH = 100e9
 """Bytes/s per direction: below it a link is PCIe or Ethernet, and the fitted latency does not speak for it."""
 INSIDE_S, ACROSS_S = 10e-6, 30e-6
@@ -33,9 +34,9 @@ class Workload:
     concurrency: int = 1
 
     def __post_init__(self) -> None:
-        check_whole("prompt_tokens", self.prompt_tokens, MOST_TOKENS)
-        check_whole("output_tokens", self.output_tokens, MOST_TOKENS)
-        check_whole("concurrency", self.concurrency, MOST_CONVERSATIONS)
+        _TOKENS.whole("prompt_tokens", self.prompt_tokens)
+        _TOKENS.whole("output_tokens", self.output_tokens)
+        _USERS.whole("concurrency", self.concurrency)
 
     @property
     def full_context(self) -> int:
@@ -69,11 +70,11 @@ class Deployment:
         for name in ("weight_bits", "kv_bits"):
             BITS.number(name, getattr(self, name))
         for name in ("tensor_parallel", "pipeline_parallel", "replicas"):
-            check_whole(name, getattr(self, name), MOST_PARTS)
+            _PARTS.whole(name, getattr(self, name))
         if self.engine not in ENGINES:
             raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {self.engine!r}")
         if self.all_reduce_s is not None:
-            _LATENCY_S.number("all_reduce_s", self.all_reduce_s)
+            SECOND.number("all_reduce_s", self.all_reduce_s)
         if self.link_bandwidth is not None:
             _LINK.number("link_bandwidth", self.link_bandwidth)
 
@@ -169,9 +170,3 @@ def check_split(spec: ModelSpec, deployment: Deployment) -> None:
         raise ValueError(
             f"pipeline_parallel {stages} is more than {spec.name}'s {spec.num_layers} layers; choose fewer stages"
         )
-
-
-def check_whole(name: str, value: int, most: int) -> None:
-    """Refuse what is no whole number from 1 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")

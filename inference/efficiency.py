@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from inference.catalogue.rows import checked
 from inference.hardware import Hardware
+from inference.ranges import SECOND, Range
 from inference.safe_yaml import read_yaml
 
 Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]
@@ -48,10 +49,8 @@ class Efficiency:
             share = getattr(self, name)
             if share is not None and not 0 < share <= 1:
                 raise ValueError(f"{name} must be above 0 and at most 1, got {share:g}")
-        if not 1 <= self.cache_passes <= 10:
-            raise ValueError(f"cache_passes must be from 1 to 10, got {self.cache_passes:g}")
-        if not 0 <= self.layer_s <= 1:
-            raise ValueError(f"layer_s must be from 0 to 1 second, got {self.layer_s:g}")
+        Range(1, 10).number("cache_passes", self.cache_passes)
+        SECOND.number("layer_s", self.layer_s)
 
 
 AT_BEST = Efficiency(1, 1, 1, 0.0, is_summed=False)

@@ -11,7 +11,8 @@ from transformers import DynamicCache
 from inference import tokens
 from inference.engine import Engine, Forward, measured_kv_bytes
 from inference.params import SamplingParams
-from inference.recipe import is_blank
+from inference.ranges import Range
+from inference.recipe import check_prompt
 from inference.recording import candidates, entropy, key_norms, metadata
 from inference.sampling import draw, stages, step_rng
 from inference.trace import Phase, Step, StopReason, Token, Trace
@@ -253,13 +254,7 @@ def _no_tokens(engine: Engine, prompt: str) -> str:
 
 
 def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
-    if is_blank(prompt):
-        raise ValueError("the prompt is empty; type some text")
-    try:
-        prompt.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"the prompt has half a character at position {error.start}; delete it") from None
-    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
-        raise ValueError(f"max_new_tokens must be a whole number from 1, got {max_new_tokens!r}")
+    check_prompt(prompt)
+    Range(1, math.inf).whole("max_new_tokens", max_new_tokens)
     if isinstance(stop, str) or any(not text for text in stop):
         raise ValueError("stop must be a list of texts that are not empty")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from inference.cost import kv_bytes
 from inference.hardware import Hardware
+from inference.ranges import Range
 from inference.spec import ModelSpec
 
 MOST_TOKENS = 10_000_000
@@ -34,10 +35,8 @@ def in_bits(spec: ModelSpec, *, weight_bits: float, kv_bits: float) -> ModelSpec
 
 def cache_bytes(spec: ModelSpec, *, context_len: int, batch_size: int = 1) -> float:
     """Bytes of the caches; each layer by its own rule. ValueError refuses lengths and batches nobody has."""
-    if not 1 <= context_len <= MOST_TOKENS:
-        raise ValueError(f"the context must be from 1 to {MOST_TOKENS:,} tokens, got {context_len:,}")
-    if not 1 <= batch_size <= MOST_CONVERSATIONS:
-        raise ValueError(f"the batch must be from 1 to {MOST_CONVERSATIONS:,} conversations, got {batch_size:,}")
+    Range(1, MOST_TOKENS, "tokens").whole("the context", context_len)
+    Range(1, MOST_CONVERSATIONS, "conversations").whole("the batch", batch_size)
     return kv_bytes(spec, context_len=context_len, batch_size=batch_size)
 
 

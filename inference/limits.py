@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from inference.cost import kv_bytes
 from inference.generation import Generation
-from inference.recipe import Recipe, is_blank
+from inference.ranges import Range
+from inference.recipe import Recipe, check_prompt
 
 _LARGEST = 10**15  # a petabyte, where bytes are meant
 
@@ -37,17 +38,13 @@ class Limits:
 
     def check(self, recipe: Recipe) -> None:
         """Refuse what is too large before any work."""
-        if is_blank(recipe.prompt):
-            raise ValueError("The prompt is empty. Type some text or choose an example.")
+        check_prompt(recipe.prompt)
         if len(recipe.prompt) > self.max_prompt_chars:
             raise ValueError(
                 f"The prompt has {len(recipe.prompt):,} characters; this server takes at most "
                 f"{self.max_prompt_chars:,}. Shorten it."
             )
-        if not 1 <= recipe.max_new_tokens <= self.max_new_tokens:
-            raise ValueError(
-                f"Maximum new tokens must be from 1 to {self.max_new_tokens:,}, got {recipe.max_new_tokens:,}."
-            )
+        Range(1, self.max_new_tokens).whole("Maximum new tokens", recipe.max_new_tokens)
 
     def check_kv(self, num_bytes: float, what: str) -> None:
         """Refuse caches of an experiment that would be too large, before any work."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from inference.deployment import check_whole
 from inference.efficiency import Efficiency
 from inference.hardware import Hardware
 from inference.links import LINKS, Link
 from inference.pass_time import Exchange
 from inference.planner import Plan
+from inference.ranges import SECOND, SHARE, Range
 from inference.spec import ModelSpec
 
 Unit = Literal["s", "tokens/s", "FLOP", "tokens per pass", "conversations"]
@@ -77,17 +77,15 @@ class Assumptions:
 
     def __post_init__(self) -> None:
         for name in ("acceptance", "draft_cost", "shared_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, got {getattr(self, name):g}")
-        if not 0 <= self.mask_s <= 1:
-            raise ValueError(f"mask_s must be from 0 to 1 second, got {self.mask_s:g}")
+            SHARE.number(name, getattr(self, name))
+        SECOND.number("mask_s", self.mask_s)
         for name, most in (
             ("num_drafted", 64),
             ("chunk_tokens", 10**6),
             ("num_prompts", 4096),
             ("block_tokens", 4096),
         ):
-            check_whole(name, getattr(self, name), most)
+            Range(1, most).whole(name, getattr(self, name))
 
 
 def counted(number: int, what: str) -> str:

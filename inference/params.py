@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-LARGEST_WHOLE = 2**53 - 1  # what a browser can hold exactly
-LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = (
-    1e-4,
-    1e4,
-)  # beyond these, float32 logits overflow or all become equal
+from inference.ranges import SHARE, Range
+
+_WHOLE = Range(0, 2**53 - 1)  # what a browser can hold exactly
+_TEMPERATURE = Range(1e-4, 1e4, remedy="0 is greedy")  # beyond, float32 logits overflow or all become equal
+_TOP_P, _PENALTY, _BIAS = Range(1e-6, 1), Range(0.01, 100), Range(-1e4, 1e4)
+_TOKEN_ID = Range(0, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +32,15 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         if self.temperature != 0:
-            _check_range(
-                "temperature", self.temperature, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE, "0 for greedy, or"
-            )
-        _check_range("top_k", self.top_k, 0, LARGEST_WHOLE, whole=True)
-        _check_range("top_p", self.top_p, 1e-6, 1, "above 0;")
-        _check_range("min_p", self.min_p, 0, 1)
-        _check_range("repetition_penalty", self.repetition_penalty, 0.01, 100)
-        _check_range("seed", self.seed, 0, LARGEST_WHOLE, whole=True)
+            _TEMPERATURE.number("temperature", self.temperature)
+        _WHOLE.whole("top_k", self.top_k)
+        _TOP_P.number("top_p", self.top_p)
+        SHARE.number("min_p", self.min_p)
+        _PENALTY.number("repetition_penalty", self.repetition_penalty)
+        _WHOLE.whole("seed", self.seed)
         for token_id, bias in (self.logit_bias or {}).items():
-            _check_range("a logit_bias token id", token_id, 0, math.inf, whole=True)
-            _check_range("a logit_bias", bias, -1e4, 1e4)
+            _TOKEN_ID.whole("a logit_bias token id", token_id)
+            _BIAS.number("a logit_bias", bias)
         if not isinstance(self.temperature_last, bool):
             raise ValueError(f"temperature_last must be true or false, got {self.temperature_last!r}")
 
@@ -90,17 +89,6 @@ class SamplingParams:
             except ValueError:
                 raise ValueError(f"{name} cannot be {value!r}; give a value like {_EXAMPLES[name]}") from None
         return cls(**values)  # type: ignore[arg-type]  # each reader returns its field's type
-
-
-def _check_range(name: str, value: float, low: float, high: float, words: str = "", *, whole: bool = False) -> None:
-    kind = "a whole number" if whole else "a number"
-    is_kind = isinstance(value, int) if whole else isinstance(value, (int, float))
-    if isinstance(value, bool) or not is_kind:
-        raise ValueError(f"{name} must be {kind}, got {value!r}")
-    if not low <= value <= high:
-        ends = [f"{end:,}" if whole else f"{end:g}" for end in (low, high)]
-        limits = f"{ends[0]} or more" if high == math.inf else f"from {ends[0]} to {ends[1]}"
-        raise ValueError(f"{name} must be {words + ' ' if words else ''}{limits}, got {value!r:.40}")
 
 
 def _read_bias(text: str) -> dict[int, float]:

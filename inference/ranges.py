@@ -1,5 +1,6 @@
 """What a number that somebody typed or pasted may be; a mistake is refused before any work is done with it."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -29,7 +30,8 @@ class Range:
 
     @property
     def _limits(self) -> str:
-        return f"from {self.low:,g} to {self.high:,.0f}{self.unit and ' '}{self.unit}"
+        end = "" if self.high == math.inf else f" to {self.high:,.0f}"
+        return f"from {self.low:,g}{end}{self.unit and ' '}{self.unit}"
 
     def _check(self, name: str, value: float) -> None:
         if not self.low <= value <= self.high:  # NaN is in no range
@@ -41,6 +43,8 @@ def shown(value: object) -> str:
     """A value as a message quotes it: short, whatever was given."""
     if isinstance(value, int) and abs(value) >= 10**20:
         return f"a whole number of {value.bit_length():,} bits"  # Python refuses to print thousands of digits
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
     if isinstance(value, (dict, list, tuple, set)):
         return f"a {type(value).__name__} of {len(value):,}"
     text = repr(value)
@@ -51,6 +55,8 @@ def _unquote(value: object) -> str:
     is_number = isinstance(value, str) and len(value) < 20 and value.strip().isdecimal()
     return "; write it without quotes" if is_number else ""
 
+
+SHARE, SECOND = Range(0, 1), Range(0, 1, "second")
 
 # Shapes. The largest open models have 126 layers, width 20,480, 256 heads, 512 experts and 10M tokens of context.
 LAYERS = Range(1, 1_000)

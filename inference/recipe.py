@@ -11,9 +11,14 @@ LONGEST_LINK = 6_000  # characters; browsers and proxies cut longer ones
 MOST_ITEMS, MOST_STOPS, LONGEST_STOP = 1_000, 8, 200
 
 
-def is_blank(prompt: str) -> bool:
-    """Whether there is nothing in it but spaces and line ends; a control character is something."""
-    return not prompt.strip(" \t\r\n")
+def check_prompt(prompt: str) -> None:
+    """Refuse nothing but spaces and line ends; a control character is something. Refuse half a character."""
+    if not prompt.strip(" \t\r\n"):
+        raise ValueError("The prompt is empty. Type some text or choose an example.")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The prompt has half a character at position {error.start}. Delete it.") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from inference.experiments import Report, Work
 from inference.generation import Generation
 from inference.limits import Limits
 from inference.params import SamplingParams
+from inference.ranges import Range
 from inference.recipe import Recipe
 from inference.speculative_records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
 from inference.speculative_run import Speculation
@@ -41,8 +42,7 @@ def begin_speculating(engine: Engine, request: Request) -> Speculation:
 
 def check(engine: Engine, limits: Limits, request: Request) -> None:
     """Refuse what cannot be run, before any pass."""
-    if not 1 <= request.num_drafted <= MOST_DRAFTED:
-        raise ValueError(f"Drafts per round must be from 1 to {MOST_DRAFTED}, got {request.num_drafted}.")
+    Range(1, MOST_DRAFTED).whole("Drafts per round", request.num_drafted)
     if request.draft not in (LOOK_UP, draft_name()):
         raise ValueError(
             f"No draft is called {request.draft!r} here; start the server with TWOPHASES_DRAFT set to it."

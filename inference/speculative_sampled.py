@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from inference.draft import LOOK_UP
 from inference.experiments import Job, Work
+from inference.ranges import Range
 from inference.sampling_lab import ChiSquare
 from inference.speculative import preset_request
 from inference.speculative_records import Request
@@ -65,8 +66,7 @@ def draws_job(
         from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
         from inference.speculative_draws import draw_first  # noqa: PLC0415
 
-        if not 1 <= num_draws <= MOST_DRAWS:
-            raise ValueError(f"Draws must be from 1 to {MOST_DRAWS:,}, got {num_draws:,}.")
+        Range(1, MOST_DRAWS).whole("Draws", num_draws)
         check(engine, limits, request)
         return draw_first(engine, request, num_draws, is_mistaken=is_mistaken)
 

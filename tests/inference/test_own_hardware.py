@@ -66,7 +66,7 @@ def test_an_optional_number_is_checked_when_given(field: str, subtests: pytest.S
     ("change", "remedy"),
     [
         ({"bandwidth_gb_s": 3.35}, "1 TB/s is 1,000 GB/s"),
-        ({"bandwidth_gb_s": 3_350_000}, "from 10 to 100,000 GB/s, got 3350000"),
+        ({"bandwidth_gb_s": 3_350_000}, "from 10 to 100,000 GB/s, got 3,350,000"),
         ({"memory_gb": 0.08}, "1 TB is 1,000 GB"),
         ({"tflops_16bit": 989_400}, "1 PFLOP/s is 1,000 TFLOP/s"),
         ({"memory_gb": "80"}, "write it without quotes"),

@@ -218,7 +218,7 @@ def test_a_change_that_is_not_there_is_named() -> None:
     [
         ({"acceptance": 1.2}, "acceptance must be from 0 to 1, got 1.2"),
         ({"shared_share": float("nan")}, "shared_share must be from 0 to 1, got nan"),
-        ({"num_drafted": 0}, "num_drafted must be a whole number from 1 to 64, got 0"),
+        ({"num_drafted": 0}, "num_drafted must be from 1 to 64, got 0"),
         ({"chunk_tokens": 0.5}, "chunk_tokens must be a whole number"),
         ({"mask_s": -1}, "mask_s must be from 0 to 1 second, got -1"),
     ],

@@ -142,11 +142,11 @@ def test_prompts_of_others_stretch_the_mean_gap_and_not_the_step() -> None:
 @pytest.mark.parametrize(
     ("work", "deployment", "message"),
     [
-        ({"prompt_tokens": 0}, {}, "prompt_tokens must be a whole number from 1 to 10,000,000, got 0"),
+        ({"prompt_tokens": 0}, {}, "prompt_tokens must be from 1 to 10,000,000, got 0"),
         ({"prompt_tokens": -5}, {}, "got -5"),
         ({"output_tokens": 1.5}, {}, "output_tokens must be a whole number"),
         ({"output_tokens": "many"}, {}, "got 'many'"),
-        ({"concurrency": 10**9}, {}, "concurrency must be a whole number from 1 to 1,000,000"),
+        ({"concurrency": 10**9}, {}, "concurrency must be from 1 to 1,000,000, got 1,000,000,000"),
         ({"prompt_tokens": 131_000}, {}, "131,000 tokens in and 500 out are 131,500; Llama-3.1-8B takes 131,072"),
         (
             {},
