@@ -54,16 +54,6 @@ def lanes(served: Served) -> tuple[tuple[Span, ...], ...]:
     return tuple(map(tuple, spans))
 
 
-def outputs(served: Served) -> tuple[tuple[int, ...], ...]:
-    """The token ids that each request generated."""
-    found: list[list[int]] = [[] for _ in served.plan.arrivals]
-    for one in served.passes:
-        for share in one.shares:
-            if share.token_id is not None:
-                found[share.request].append(share.token_id)
-    return tuple(map(tuple, found))
-
-
 def requests_seen(served: Served) -> tuple[Request | None, ...]:
     """Each request as its client saw it, one event per token; None before the first."""
     times: list[list[float]] = [[] for _ in served.plan.arrivals]

@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from inference import APP_VERSION, roof_parts
 from inference.bounded import Budget, Climb, Timed, part
 from inference.cache_folder import cache_folder, write_whole
+from inference.device import device_name
 from inference.elementwise import seconds_per_value, values
-from inference.engine import Engine, device_name
+from inference.engine import Engine
 from inference.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread
 from inference.units import scaled
 

@@ -16,8 +16,9 @@ from statistics import median
 import torch
 
 from inference.cost import forward_work
+from inference.device import device_name
 from inference.diagnosis import CAUSES, Case, Pass, is_clear, to_json
-from inference.engine import Engine, device_name
+from inference.engine import Engine
 from inference.metrics import Request
 from inference.request_events import in_chunks
 from inference.worker import Worker

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from inference import loading, random_model, tokens
+from inference.device import DeviceClock, best_device, best_dtype, dtype_named
 from inference.spec import ModelSpec
 from inference.weights import WeightsError, find
 
@@ -71,8 +71,8 @@ class Engine:
         """
         report = progress or (lambda sentence, fraction: None)
         name = model or os.environ.get("TWOPHASES_MODEL") or None
-        place = torch.device(device) if device is not None else _best_device()
-        number = _dtype(dtype) if dtype is not None else _best_dtype(place)
+        place = torch.device(device) if device is not None else best_device()
+        number = dtype_named(dtype) if dtype is not None else best_dtype(place)
         if name is not None and name.startswith(random_model.PREFIX):
             shape = name.removeprefix(random_model.PREFIX)
             try:
@@ -120,7 +120,7 @@ class Engine:
 
     def in_dtype(self, dtype: str | torch.dtype) -> "Engine":
         """The same model in another number format: a copy, with its own memory."""
-        number = _dtype(dtype)
+        number = dtype_named(dtype)
         if number == self.dtype:
             return self
         return Engine(
@@ -183,7 +183,7 @@ class Engine:
         for row in rows:
             self.check_tokens(row)
         ids = torch.tensor([list(row) for row in rows], device=self.device)
-        events = _DeviceClock() if self.device.type == "cuda" else None
+        events = DeviceClock() if self.device.type == "cuda" else None
         start = time.perf_counter()
         try:
             if events:
@@ -201,28 +201,6 @@ class Engine:
         return logits, time.perf_counter() - start, events.seconds() if events else None
 
 
-def _event() -> Any:
-    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-
-
-class _DeviceClock:
-    """The device's own time between two points of its stream, by CUDA events."""
-
-    def __init__(self) -> None:
-        self._start, self._stop = _event(), _event()
-
-    def start(self) -> None:
-        torch.cuda.synchronize()
-        self._start.record()
-
-    def stop(self) -> None:
-        self._stop.record()
-
-    def seconds(self) -> float:
-        self._stop.synchronize()
-        return float(self._start.elapsed_time(self._stop)) / 1e3
-
-
 def measured_kv_bytes(cache: DynamicCache) -> int:
     """Bytes of the keys and values, summed over the cache's own tensors."""
     return sum(
@@ -237,37 +215,6 @@ def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     if ends is None:
         ends = tokenizer.eos_token_id
     return frozenset([] if ends is None else [ends] if isinstance(ends, int) else ends)
-
-
-def device_name(device: torch.device) -> str:
-    """What the screen calls it: the GPU's name, or the CPU's where the system tells it."""
-    if device.type == "cuda":
-        return str(torch.cuda.get_device_name(device))
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return "CPU"
-    name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
-    return f"{name} (CPU)" if name else "CPU"
-
-
-def _best_device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _best_dtype(device: torch.device) -> torch.dtype:
-    if device.type != "cuda":
-        return torch.float32  # bfloat16 matrix-vector products are slow on most CPUs
-    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-
-
-def _dtype(dtype: str | torch.dtype) -> torch.dtype:
-    if isinstance(dtype, torch.dtype):
-        return dtype
-    names = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-    if dtype not in names:
-        raise ValueError(f"dtype must be one of {', '.join(names)}, got {dtype!r}")
-    return names[dtype]
 
 
 def _no_memory(num_tokens: int) -> str:

@@ -44,8 +44,7 @@ class Generation:
         if not prompt_ids or num_left_out == len(prompt):
             raise ValueError(_no_tokens(engine, prompt))
         engine.check_tokens(prompt_ids)
-        limit = engine.spec.max_context
-        if len(prompt_ids) > limit:
+        if len(prompt_ids) > (limit := engine.spec.max_context):
             raise ValueError(
                 f"the prompt has {len(prompt_ids):,} tokens, the model's context holds {limit:,}; shorten it"
             )

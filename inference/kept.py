@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from inference import APP_VERSION
 from inference.cache_folder import cache_folder, write_whole
-from inference.engine import device_name
+from inference.device import device_name
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from inference.deployment import Deployment, Workload, exchange_of
+from inference.deployment import Deployment, exchange_of
 from inference.efficiency import Efficiency
 from inference.estimate import CACHE_PASSES
 from inference.hardware import Hardware
 from inference.pass_time import decode_pass, prefill_pass
-from inference.planner import Plan, plan
 from inference.roofline import Ceilings
 from inference.spec import ModelSpec
 from inference.sweeps import Point, Setting
@@ -41,13 +40,13 @@ class OwnPoint:
         return abs(self.ratio - 1)
 
 
-def own_machine(spec: ModelSpec, ceilings: Ceilings, *, memory_bytes: float | None = None) -> Hardware:
+def own_machine(spec: ModelSpec, ceilings: Ceilings) -> Hardware:
     """Its measured roofs in the place of a datasheet: the fastest reading and arithmetic seen in any of them."""
     rates = [ceilings.flops, ceilings.attention_flops, *_growth(ceilings)]
     return Hardware(
         id="this-machine",
         name=ceilings.device,
-        memory_bytes=memory_bytes,
+        memory_bytes=None,
         bandwidth=max(ceilings.bandwidth, _weight_rate(spec, ceilings)),
         peak_flops={ceilings.dtype: max(rates)},
         source=f"measured on this machine on {ceilings.measured_on}, {ceilings.threads} threads",
@@ -85,25 +84,17 @@ def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool =
     )
 
 
-def own_plan(
-    spec: ModelSpec,
-    ceilings: Ceilings,
-    workload: Workload,
-    *,
-    memory_bytes: float | None = None,
-    is_overlapped: bool = False,
-) -> Plan:
-    """The running model, with its widths, on this machine."""
-    machine = own_machine(spec, ceilings, memory_bytes=memory_bytes)
-    return plan(spec, machine, workload, _deployment(spec, ceilings, is_overlapped=is_overlapped))
-
-
 def held_against(
     spec: ModelSpec, ceilings: Ceilings, points: Iterable[Point], *, is_overlapped: bool = False
 ) -> tuple[OwnPoint, ...]:
     """Every measured point of the sweeps beside its prediction, in their order."""
     machine = own_machine(spec, ceilings)
-    deployment = _deployment(spec, ceilings, is_overlapped=is_overlapped)
+    deployment = Deployment(
+        weight_bits=spec.weight_bits,
+        kv_bits=spec.kv_bits,
+        engine="eager",
+        efficiency=own_efficiency(spec, ceilings, is_overlapped=is_overlapped),
+    )
     return tuple(
         OwnPoint(point.setting, point.median_s, _predicted_s(spec, machine, deployment, point.setting))
         for point in points
@@ -129,15 +120,6 @@ def _predicted_s(spec: ModelSpec, machine: Hardware, deployment: Deployment, set
     if setting.phase == "prefill":
         return prefill_pass(*at, num_tokens=fed, past=past, batch_size=batch_size).total_s
     return decode_pass(*at, context_len=setting.context_len, batch_size=batch_size, num_query_tokens=fed).total_s
-
-
-def _deployment(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool) -> Deployment:
-    return Deployment(
-        weight_bits=spec.weight_bits,
-        kv_bits=spec.kv_bits,
-        engine="eager",
-        efficiency=own_efficiency(spec, ceilings, is_overlapped=is_overlapped),
-    )
 
 
 def _weight_rate(spec: ModelSpec, ceilings: Ceilings) -> float:

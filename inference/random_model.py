@@ -48,7 +48,7 @@ def build(shape: str, *, dtype: torch.dtype, device: torch.device) -> tuple[Any,
     return model, byte_tokenizer()
 
 
-_START, _END = 256, 257
+_END = 257
 
 
 def byte_tokenizer() -> PreTrainedTokenizerFast:

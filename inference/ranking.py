@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from inference.deployment import (
     Deployment,
@@ -24,7 +24,6 @@ from inference.units import scaled
 Decides = Literal["FLOP/s", "bandwidth", "memory", "overhead"]
 """The number of a machine that sets its pace."""
 Order = Literal["prefill", "prefill per accelerator", "ITL", "decode TPS", "E2E", "TPS per accelerator", "price"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 NO_PRICES: Mapping[str, float] = {}
 _NUMBER: Mapping[Regime, Decides] = {
     "compute-bound": "FLOP/s",

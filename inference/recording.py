@@ -10,7 +10,8 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 
 from inference import APP_VERSION
-from inference.engine import ATTENTION, Engine, device_name
+from inference.device import device_name
+from inference.engine import ATTENTION, Engine
 from inference.params import SamplingParams
 from inference.tokens import TokenBytes
 from inference.trace import Candidate, Metadata

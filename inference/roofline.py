@@ -89,11 +89,6 @@ def floors(work: Work, ceilings: Ceilings) -> Floors:
     )
 
 
-def regime(work: Work, ceilings: Ceilings) -> Regime:
-    """Which of the three limits sets this pass's time."""
-    return floors(work, ceilings).regime
-
-
 def share_of_roof(work: Work, seconds: float, ceilings: Ceilings) -> float:
     """The time its limit needs at least, over the measured one: 1 is at the roof, above it the roof is too low."""
     least = floors(work, ceilings)

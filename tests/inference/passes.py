@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
+from inference.batching import Served
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.trace import Step
@@ -51,3 +53,12 @@ def advance(generation: Generation, num_steps: int) -> list[Step]:
 def token_ids(generation: Generation) -> list[int]:
     """The output's."""
     return [step.token_id for step in generation.trace.steps]
+
+
+def outputs(served: Served) -> tuple[tuple[int, ...], ...]:
+    """The token ids that each request generated."""
+    generated: list[list[int]] = [[] for _ in served.plan.arrivals]
+    for share in chain.from_iterable(each.shares for each in served.passes):
+        if share.token_id is not None:
+            generated[share.request].append(share.token_id)
+    return tuple(map(tuple, generated))

@@ -20,11 +20,12 @@ from inference.batching import (
     serving_job,
     static_slots,
 )
-from inference.batching_lanes import Span, lanes, outputs, requests_seen
+from inference.batching_lanes import Span, lanes, requests_seen
 from inference.batching_presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
 from inference.limits import Limits
 from inference.metrics import itl_s, ttft_s
 from tests.inference.drained import drained
+from tests.inference.passes import outputs
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.batching import Arrival, Plan, serving_job
-from inference.batching_lanes import outputs
 from inference.batching_presets import LONG, MIXED, PRESETS, batching_job
 from inference.limits import Limits
 from tests.inference.drained import drained
-from tests.inference.passes import failing_once
+from tests.inference.passes import failing_once, outputs
 
 pytestmark = pytest.mark.slow
 

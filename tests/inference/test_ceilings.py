@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from inference.ceilings import remembered
-from inference.engine import Engine, device_name
+from inference.device import device_name
+from inference.engine import Engine
 from inference.roof_parts import LADDER
 from inference.roofline import Ceilings
 from tests.conftest import Measured

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.catalogue import models
-from inference.deployment import Workload
-from inference.own_machine import OwnPoint, held_against, median_error, own_efficiency, own_machine, own_plan
+from inference.deployment import Deployment, Workload
+from inference.own_machine import OwnPoint, held_against, median_error, own_efficiency, own_machine
+from inference.planner import Plan, plan
 from inference.roofline import Ceilings
 from inference.sweep_jobs import BATCH_SIZES, CONTEXT_LENGTHS, PROMPT_LENGTHS, decode, prefill
 from inference.sweeps import Point, Setting
@@ -69,21 +70,28 @@ def test_the_shares_are_those_of_the_roofs() -> None:
     assert (accelerator.is_overlapped, accelerator.is_step_summed) == (True, False)
 
 
+def planned(roofs: Ceilings, workload: Workload, *, memory_bytes: float | None = None) -> Plan:
+    """The running model on this machine."""
+    rates = own_efficiency(SPEC, roofs)
+    deployment = Deployment(weight_bits=SPEC.weight_bits, kv_bits=SPEC.kv_bits, engine="eager", efficiency=rates)
+    return plan(SPEC, replace(own_machine(SPEC, roofs), memory_bytes=memory_bytes), workload, deployment)
+
+
 def test_what_stands_between_the_products_makes_every_token_longer() -> None:
     with_it = replace(ROUND, elementwise_s=9e-9)
-    longer, shorter = (own_plan(SPEC, roofs, Workload(1025, 1)).prefill_s for roofs in (with_it, ROUND))
+    longer, shorter = (planned(roofs, Workload(1025, 1)).prefill_s for roofs in (with_it, ROUND))
     assert longer - shorter == pytest.approx(1025 * 30 * 576 * 9e-9, rel=0.01)  # and the LM head's share of it
 
 
 def test_a_decode_step_is_its_clock_its_bytes_and_its_arithmetic_one_after_another() -> None:
-    made = own_plan(SPEC, ROUND, Workload(999, 2), memory_bytes=16e9)
+    made = planned(ROUND, Workload(999, 2), memory_bytes=16e9)
     cache_bytes = 2 * 30 * 3 * 64 * 4  # of one token
     moved = (3 * 1000 + 1) * cache_bytes  # copied, which reads and writes it, then read; one token is new
     read = 4 * (LAYER_WEIGHTS + HEAD_WEIGHTS) + moved
     flops = 2 * (LAYER_WEIGHTS + HEAD_WEIGHTS) + 4 * 30 * 9 * 64 * 1000
     assert made.itl_s == pytest.approx(0.012 + read / 8e9 + flops / 160e9)
     assert made.memory.conversations == int((16e9 - SPEC.weight_bytes) // (1001 * cache_bytes))
-    two = own_plan(SPEC, ROUND, Workload(999, 2, 2))
+    two = planned(ROUND, Workload(999, 2, 2))
     assert two.itl_s == pytest.approx(0.012 + (read + moved) / 5e9 + 2 * flops / 160e9)
 
 
@@ -123,7 +131,7 @@ def test_it_agrees_with_the_estimate_that_adds_up_operators(settings_: list[Sett
 def test_a_point_is_held_against_its_median() -> None:
     (one,) = held_against(SPEC, ROUND, [Point(decode(16), (0.05, 0.2, 0.1), (9.0,))])
     assert one.measured_s == 0.1
-    assert one.predicted_s == own_plan(SPEC, ROUND, Workload(15, 2)).itl_s
+    assert one.predicted_s == planned(ROUND, Workload(15, 2)).itl_s
     assert one.ratio == one.predicted_s / 0.1
     assert one.error == abs(one.ratio - 1)
 
@@ -145,7 +153,7 @@ def test_better_roofs_never_slow_a_pass(bandwidth: float, flops: float, length: 
         matmul_ladder=tuple((n, s / min(bandwidth, flops)) for n, s in ROUND.matmul_ladder),
     )
     for work in (Workload(length, 1), Workload(length, 40, 3)):
-        fast, slow = (own_plan(SPEC, roofs, work) for roofs in (better, ROUND))
+        fast, slow = (planned(roofs, work) for roofs in (better, ROUND))
         assert fast.prefill_s <= slow.prefill_s * (1 + 1e-9)
         assert fast.itl_s <= slow.itl_s * (1 + 1e-9)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from inference.efficiency import AT_BEST
 from inference.hardware import Hardware
 from inference.planner import plan
 from inference.ranking import (
-    ORDERS,
+    Order,
     Rank,
     curve,
     ordered,
@@ -103,7 +104,7 @@ def test_what_no_machine_can_change_is_an_error() -> None:
         ranks(EIGHT_B, CHAT, Deployment(tensor_parallel=3))
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", get_args(Order))
 def test_the_best_comes_first_and_what_is_not_known_last(order: str) -> None:
     machines = [H100, HARDWARE["2x-epyc-9654"], HARDWARE["l4"], HARDWARE["b200-sxm"]]
     prices = {"l4": 1.0, "b200-sxm": 40.0, "h100-sxm-80gb": 1.1}

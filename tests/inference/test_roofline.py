@@ -6,7 +6,7 @@ import pytest
 
 from inference.catalogue import models
 from inference.cost import Work, forward_work
-from inference.roofline import Ceilings, attainable, explained, floors, regime
+from inference.roofline import Ceilings, attainable, explained, floors
 
 LAPTOP = Ceilings(
     device="cpu",
@@ -30,13 +30,13 @@ def test_the_roof_rises_with_intensity_and_is_flat_beyond_the_ridge() -> None:
 
 
 def test_decode_waits_for_memory_and_a_long_prefill_for_arithmetic() -> None:
-    assert regime(DECODE, LAPTOP) == "memory-bound"
-    assert regime(PREFILL, LAPTOP) == "compute-bound"
+    assert floors(DECODE, LAPTOP).regime == "memory-bound"
+    assert floors(PREFILL, LAPTOP).regime == "compute-bound"
 
 
 def test_a_fast_machine_spends_a_small_models_decode_on_overhead() -> None:
     fast = dataclasses.replace(LAPTOP, bandwidth=3e12, flops=500e12, overhead_s=0.005)
-    assert regime(DECODE, fast) == "overhead-bound"
+    assert floors(DECODE, fast).regime == "overhead-bound"
 
 
 def test_floors_are_work_over_roofs() -> None:
