@@ -182,25 +182,6 @@ CAUSES: dict[str, Cause] = {
 }
 
 
-def diagnose(case: Case) -> tuple[str, ...]:
-    """The causes whose tell-tale is there; a case is fit to ask about only if there is exactly one."""
-    return tuple(name for name, cause in CAUSES.items() if cause.tell(case) >= cause.limit)
-
-
-def is_clear(case: Case, margin: float = 1.2) -> bool:
-    """Exactly the cause it was recorded for, with room on both sides of every limit."""
-    return all(
-        cause.tell(case) >= cause.limit * margin if name == case.cause else cause.tell(case) <= cause.limit / margin
-        for name, cause in CAUSES.items()
-    )
-
-
-def to_json(case: Case) -> bytes:
-    from pydantic import TypeAdapter  # noqa: PLC0415  # slower to import than a page may wait
-
-    return TypeAdapter(Case).dump_json(case, indent=1)
-
-
 def from_json(text: str | bytes) -> Case:
     from pydantic import TypeAdapter  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from inference.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, SLOW_S, Recorder, record
+from benchmarks.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, SLOW_S, Recorder, record
 from inference.engine import Engine
 from inference.metrics import itl_s
 from inference.worker import Worker

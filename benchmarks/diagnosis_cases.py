@@ -1,4 +1,4 @@
-"""Records the cases of the diagnosis on this machine: `python -m inference.diagnosis_cases`, a few minutes.
+"""Records the cases of the diagnosis on this machine: `python -m benchmarks.diagnosis_cases`, a few minutes.
 
 Every pass is real; only the arrival at the client is simulated. A case whose tell-tale is not clear is made again.
 """
@@ -14,10 +14,11 @@ from pathlib import Path
 from statistics import median
 
 import torch
+from pydantic import TypeAdapter
 
 from inference.cost import forward_work
 from inference.device import device_name
-from inference.diagnosis import CAUSES, Case, Pass, is_clear, to_json
+from inference.diagnosis import CAUSES, Case, Pass
 from inference.engine import Engine
 from inference.metrics import Request
 from inference.request_events import in_chunks
@@ -30,6 +31,7 @@ CONTEXT = 7_000
 CHUNK = 4  # tokens per event
 SLOW_S = 4.0  # a slow client takes an event every so many decode passes
 MAX_TRIES = 4
+_CASE = TypeAdapter(Case)
 # Which number each case gets: fixed, so that a link to a case stays right, and in no order that helps.
 ORDER = (
     "chunks",
@@ -43,6 +45,14 @@ ORDER = (
     "queue",
     "long context",
 )
+
+
+def is_clear(case: Case, margin: float = 1.2) -> bool:
+    """Exactly the cause it was recorded for, with room on both sides of every limit."""
+    return all(
+        cause.tell(case) >= cause.limit * margin if name == case.cause else cause.tell(case) <= cause.limit / margin
+        for name, cause in CAUSES.items()
+    )
 
 
 class _Sequence:
@@ -261,7 +271,7 @@ def main(folder: Path = FOLDER) -> int:
         tells = ", ".join(f"{name} {cause.tell(case) / cause.limit:.2f}" for name, cause in CAUSES.items())
         print(f"{case.cause}: {tells}", flush=True)
         if is_clear(case):
-            (folder / f"case-{ORDER.index(case.cause) + 1}.json").write_bytes(to_json(case))
+            (folder / f"case-{ORDER.index(case.cause) + 1}.json").write_bytes(_CASE.dump_json(case, indent=1))
         else:
             num_unclear += 1
             print("  not clear, so not written; run this again on a quieter machine", flush=True)
