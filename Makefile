@@ -28,7 +28,7 @@ check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@$(SIDE_BY_SIDE) types $(BIN)/mypy pages "$(PYTEST) -m '$(FAST)' tests/pages" \
-	  others "$(PYTEST) -m '$(FAST)' --ignore tests/pages"
+	  others "$(PYTEST) -m '$(FAST)' --ignore tests/pages --ignore tests/browser"
 
 bench: setup-dev weights browser
 	$(BIN)/python -m benchmarks

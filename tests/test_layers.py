@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def _files(folder: str) -> list[Path]:
     return sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
 
 
-def _imports(path: Path, *, only_top: bool = False) -> set[str]:
+@cache
+def _imports(path: Path, *, only_top: bool = False) -> frozenset[str]:
     tree = ast.parse(path.read_text())
     nodes = tree.body if only_top else list(ast.walk(tree))
     names: set[str] = set()
@@ -36,10 +38,10 @@ def _imports(path: Path, *, only_top: bool = False) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
-def _reaches(names: set[str], forbidden: set[str]) -> set[str]:
+def _reaches(names: frozenset[str], forbidden: set[str]) -> set[str]:
     return {name for name in names for root in forbidden if name == root or name.startswith(root + ".")}
 
 

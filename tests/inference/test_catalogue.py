@@ -12,13 +12,14 @@ from inference import catalogue
 from inference.catalogue.rows import HardwareRow, ModelRow, load
 from inference.cost import kv_bytes, kv_bytes_per_token
 from inference.hardware import ridge_point
+from inference.safe_yaml import read_yaml
 from inference.vector_params import vector_params
 
 Row = dict[str, Any]
 
 
 def rows(name: str) -> list[Row]:
-    loaded: dict[str, list[Row]] = yaml.safe_load((catalogue.HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    loaded: dict[str, list[Row]] = read_yaml(catalogue.HERE / f"{name}.yaml")
     return loaded[name]
 
 

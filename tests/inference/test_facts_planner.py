@@ -1,11 +1,11 @@
 """What lesson 13 quotes of the planner, worked out apart from it: from the fit and from the sources."""
 
 import pytest
-import yaml
 
 from inference import efficiency, facts
+from inference.safe_yaml import read_yaml
 
-FITTED = yaml.safe_load(efficiency.FILE.read_text(encoding="utf-8"))["engines"]
+FITTED = read_yaml(efficiency.FILE)["engines"]
 
 
 def test_a_step_is_its_bytes_over_a_share_of_the_bandwidth_and_a_clock_for_each_layer() -> None:

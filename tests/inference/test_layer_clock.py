@@ -1,17 +1,17 @@
 """The clock of eager stacks against the numbers their sources print."""
 
 import pytest
-import yaml
 
 from inference import published
 from inference.layer_clock import Contrast, rows
 from inference.published import fitting_runs, held_back, shown_runs
+from inference.safe_yaml import read_yaml
 
 BY_ID = {row.run.id: row for row in rows()}
 
 
 def test_every_usable_row_of_an_eager_stack_is_there_and_no_other() -> None:
-    published_rows = yaml.safe_load(published.FILE.read_text(encoding="utf-8"))
+    published_rows = read_yaml(published.FILE)
     eager = {row["id"] for row in published_rows if "eager" in row["engine"].lower() and row["use"] != "outlier"}
     assert BY_ID.keys() == eager
 

@@ -59,7 +59,7 @@ def step_by_step(tokenizer: Any, token_ids: Sequence[int]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_random_tokens_add_what_the_whole_answer_decoded_again_would(kind: str, data: st.DataObject) -> None:
     tokenizer = TOKENIZERS[kind]

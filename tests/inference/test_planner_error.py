@@ -10,9 +10,10 @@ from inference.catalogue import hardware, models
 from inference.catalogue.rows import checked, load
 from inference.planner_error import predicted_s, predictions, select, summary
 from inference.published import RunRow, fitting_runs, held_back, published_runs
+from inference.safe_yaml import read_yaml
 
 RUNS = {run.id: run for run in published_runs()}
-ROWS = {row["id"]: row for row in yaml.safe_load(published.FILE.read_text(encoding="utf-8"))}
+ROWS = {row["id"]: row for row in read_yaml(published.FILE)}
 
 
 def test_a_third_is_held_back_and_none_of_it_is_fitted_to() -> None:
@@ -88,7 +89,7 @@ def test_no_row_has_no_error() -> None:
 def test_the_shares_are_what_a_fit_to_the_other_rows_gives() -> None:
     from benchmarks.fit_planner import written  # noqa: PLC0415  (loads scipy)
 
-    kept = yaml.safe_load(efficiency.FILE.read_text(encoding="utf-8"))
+    kept = read_yaml(efficiency.FILE)
     fresh = written(fitting_runs())
     assert fresh["all_reduce_s"] == pytest.approx(kept["all_reduce_s"], rel=0.02)
     for engine, row in kept["engines"].items():
@@ -118,7 +119,7 @@ def test_a_slip_in_a_published_row_is_refused_by_file_row_and_key(
 
 
 def test_a_slip_in_the_fitted_shares_is_refused_by_engine_and_key() -> None:
-    fitted = yaml.safe_load(efficiency.FILE.read_text(encoding="utf-8"))
+    fitted = read_yaml(efficiency.FILE)
     fitted["engines"]["eager"]["general"] |= {"bandwidth_share": 1.5}
     with pytest.raises(ValueError, match=r"odd: engines: eager: bandwidth_share must be .* at most 1, got 1\.5"):
         checked(efficiency.Fit, fitted, "odd")

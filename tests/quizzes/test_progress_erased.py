@@ -14,7 +14,7 @@ from tests.quizzes import postgresql
 MARK = "the lighthouse keeper's own words"
 
 
-def write(progress: Progress, key: str, word: str, num_rows: int = 200) -> None:
+def write(progress: Progress, key: str, word: str, num_rows: int = 80) -> None:
     """Answers and predictions of many lengths, the predictions one over the other."""
     rng = random.Random(num_rows)
     for number in range(num_rows):
