@@ -16,11 +16,11 @@ from statistics import median
 import torch
 from pydantic import TypeAdapter
 
+from inference.arithmetic.metrics import Request
 from inference.cost import forward_work
 from inference.device import device_name
 from inference.diagnosis import CAUSES, Case, Pass
 from inference.engine import Engine
-from inference.metrics import Request
 from inference.request_events import in_chunks
 from inference.worker import Worker
 

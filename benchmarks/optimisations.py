@@ -12,6 +12,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from inference import batching_presets as requests_of
 from inference import prefix_pair
+from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.batching import Served
 from inference.batching_lanes import requests_seen
 from inference.disaggregation import PRESETS as ARRIVALS
@@ -19,7 +20,6 @@ from inference.disaggregation import Arrangement, Comparison, comparison_job, sc
 from inference.disaggregation import requests as clients
 from inference.experiments import Job
 from inference.limits import Limits
-from inference.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.speculative import speculation_job
 from inference.speculative_presets import PRESETS as TEXTS
 

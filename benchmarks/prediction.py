@@ -8,11 +8,11 @@ import time
 
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
+from inference.arithmetic.roofline import Ceilings
 from inference.ceilings import measure
 from inference.engine import Engine
 from inference.experiments import Job
 from inference.limits import Limits
-from inference.roofline import Ceilings
 from inference.sweep_jobs import batch_job, context_job, prompt_job
 from inference.sweeps import Point, Sweep
 from inference.trace import Phase

@@ -6,7 +6,7 @@ whatever came before it; the paper says so, and real text keeps to it only rough
 
 import math
 
-from inference.ranges import SHARE, Range
+from inference.arithmetic.ranges import SHARE, Range
 
 
 def expected_tokens(acceptance: float, num_drafted: int) -> float:

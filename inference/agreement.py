@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference import tokens
+from inference.arithmetic.units import seconds
 from inference.bounded import PASS_S, Budget, reported
 from inference.cost import forward_work
 from inference.experiments import Job, Report, Work
-from inference.units import seconds
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.sweeps import Point
 
 

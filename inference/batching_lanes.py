@@ -4,8 +4,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
+from inference.arithmetic.metrics import Request
 from inference.batching import Served
-from inference.metrics import Request
 
 State = Literal["waiting", "prefill", "decode"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from inference.arithmetic.units import seconds
 from inference.experiments import Report
-from inference.units import seconds
 
 T = TypeVar("T")
 CALL_S = 0.25

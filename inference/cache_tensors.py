@@ -4,9 +4,9 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
-from inference.spec import ModelSpec
 
 if TYPE_CHECKING:
     from inference.engine import Engine

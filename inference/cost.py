@@ -2,7 +2,7 @@
 
 from dataclasses import astuple, dataclass
 
-from inference.spec import ModelSpec, num_params
+from inference.arithmetic.spec import ModelSpec, num_params
 
 
 @dataclass(frozen=True, slots=True)

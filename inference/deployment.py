@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, replace
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.links import LINKS
+from inference.arithmetic.ranges import SECOND, Range
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.efficiency import ENGINES, Efficiency, fitted
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS, in_bits
-from inference.hardware import Hardware
-from inference.links import LINKS
 from inference.pass_time import Exchange, cache_share
-from inference.ranges import SECOND, Range
-from inference.spec import ModelSpec
 
 BITS = Range(0.5, 64, "bits")
 PER_NODE = 8

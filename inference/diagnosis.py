@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from inference.metrics import Request, ttft_s
+from inference.arithmetic.metrics import Request, ttft_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from inference.arithmetic.metrics import Request
 from inference.cost import kv_bytes
 from inference.experiments import Job, Work
-from inference.metrics import Request
 from inference.trace import Phase
 
 if TYPE_CHECKING:

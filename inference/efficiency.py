@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import SECOND, Range
 from inference.catalogue.rows import checked
-from inference.hardware import Hardware
-from inference.ranges import SECOND, Range
 from inference.safe_yaml import read_yaml
 
 Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]

@@ -12,8 +12,8 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from inference import loading, random_model, tokens
+from inference.arithmetic.spec import ModelSpec
 from inference.device import DeviceClock, best_device, best_dtype, dtype_named
-from inference.spec import ModelSpec
 from inference.weights import WeightsError, find
 
 ATTENTION = "sdpa"  # fused attention is the honest default for timing

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inference.units import binary, percent, scaled, seconds, significant
+from inference.arithmetic.units import binary, percent, scaled, seconds, significant
 
 FORMATS: dict[str, Callable[[float], str]] = {
     "int": lambda value: f"{round(value):,}",

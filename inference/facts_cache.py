@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import kv_bytes, kv_bytes_per_token
 from inference.fact import Fact
 from inference.growth import outweighing_batch
 from inference.kv_formulas import window_factor
 from inference.scores import Scores
-from inference.spec import ModelSpec
 
 MODELS = {
     "smollm2_1700m": "smollm2-1.7b",

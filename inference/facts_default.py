@@ -3,13 +3,13 @@
 from dataclasses import replace
 from functools import cache
 
+from inference.arithmetic.operators import operators
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes_per_token
 from inference.fact import Fact
 from inference.kv_formulas import by_query_heads
-from inference.operators import operators
 from inference.predicted_run import NUM_TOKENS
-from inference.spec import ModelSpec
 
 
 @cache

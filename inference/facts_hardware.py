@@ -2,13 +2,13 @@
 
 from functools import cache
 
+from inference.arithmetic.hardware import Hardware, ridge_point
+from inference.arithmetic.spec import Matrix
 from inference.batching_cost import crossover_batch
 from inference.catalogue import hardware
 from inference.fact import Fact
 from inference.facts_cache import spec_of
 from inference.facts_default import default_bf16
-from inference.hardware import Hardware, ridge_point
-from inference.spec import Matrix
 
 MACHINES = {
     "rtx_5090": "rtx-5090",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import simpy
 
+from inference.arithmetic.metrics import Request
 from inference.disaggregation import Ask
-from inference.metrics import Request
 from inference.pace import Pace
 
 MOST_WORKERS, MOST_SIMULATED = 32, 500

@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inference.arithmetic.metrics import Request, duration_s, itl_s, percentile, ttft_s
 from inference.disaggregation import Arrangement, Comparison, is_done, requests
 from inference.fleet import Fleet, simulate
-from inference.metrics import Request, duration_s, itl_s, percentile, ttft_s
 from inference.pace import MeasuredPace
 
 _ALONE = {"colocated": (2, 0), "disaggregated": (1, 1)}

@@ -9,9 +9,9 @@ import torch
 from transformers import DynamicCache
 
 from inference import tokens
+from inference.arithmetic.ranges import Range
 from inference.engine import Engine, Forward, measured_kv_bytes
 from inference.params import SamplingParams
-from inference.ranges import Range
 from inference.recipe import check_prompt
 from inference.recording import candidates, entropy, key_norms, metadata
 from inference.sampling import draw, stages, step_rng

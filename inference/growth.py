@@ -3,10 +3,10 @@
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import Range
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.hardware import Hardware
-from inference.ranges import Range
-from inference.spec import ModelSpec
 
 MOST_TOKENS = 10_000_000
 """Of context that may be asked for: the longest any model claims today."""

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes, kv_bytes_per_token
-from inference.spec import ModelSpec
 
 Factor = tuple[float, str]
 """A number and the word for what it counts."""

@@ -10,9 +10,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from inference.arithmetic.roofline import Ceilings
 from inference.experiments import Experiments
 from inference.roof_watch import BEATEN, RoofWatch, higher
-from inference.roofline import Ceilings
 from inference.weights import WeightsError
 from inference.worker import Worker
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import Range, shown
 from inference.efficiency import Efficiency
-from inference.hardware import Hardware
 from inference.own_hardware import own_hardware
-from inference.ranges import Range, shown
 from inference.shape_link import LONGEST_NAME
 
 OWN = "own"

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import ACROSS_S, INSIDE_S, PER_NODE, Deployment, Workload
 from inference.efficiency import AT_BEST
-from inference.hardware import Hardware
 from inference.planner import Plan, plan
-from inference.spec import ModelSpec
 
 Way = Literal["replicas", "pipeline", "tensor parallel"]
 WAYS: tuple[Way, ...] = get_args(Way)

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.links import LINKS, Link
+from inference.arithmetic.ranges import SECOND, SHARE, Range
+from inference.arithmetic.spec import ModelSpec
 from inference.efficiency import Efficiency
-from inference.hardware import Hardware
-from inference.links import LINKS, Link
 from inference.pass_time import Exchange
 from inference.planner import Plan
-from inference.ranges import SECOND, SHARE, Range
-from inference.spec import ModelSpec
 
 Unit = Literal["s", "tokens/s", "FLOP", "tokens per pass", "conversations"]
 _LESS_IS_BETTER: tuple[Unit, ...] = ("s", "FLOP")

@@ -1,10 +1,10 @@
 """Machines and models that a learner describes by numbers, in the units of datasheets and model cards."""
 
-from inference import ranges
-from inference.hardware import Hardware
-from inference.ranges import Range, shown
-from inference.spec import ModelSpec, Moe
-from inference.vector_params import UNCOUNTED, counted
+from inference.arithmetic import ranges
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import Range, shown
+from inference.arithmetic.spec import ModelSpec, Moe
+from inference.arithmetic.vector_params import UNCOUNTED, counted
 
 SOURCE = "typed by a learner"
 _LONGEST_NAME = 80

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from inference.arithmetic.estimate import CACHE_PASSES
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import Deployment, exchange_of
 from inference.efficiency import Efficiency
-from inference.estimate import CACHE_PASSES
-from inference.hardware import Hardware
 from inference.pass_time import decode_pass, prefill_pass
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 from inference.sweeps import Point, Setting
 from inference.trace import Phase
 

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import forward_work
-from inference.hardware import Hardware
-from inference.spec import ModelSpec
 
 Points = Sequence[tuple[int, float]]
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-from inference.ranges import SHARE, Range
+from inference.arithmetic.ranges import SHARE, Range
 
 _WHOLE = Range(0, 2**53 - 1)  # what a browser can hold exactly
 _TEMPERATURE = Range(1e-4, 1e4, remedy="0 is greedy")  # beyond, float32 logits overflow or all become equal

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Regime
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import forward_work, operator_work
 from inference.efficiency import Efficiency
-from inference.hardware import Hardware
-from inference.roofline import Regime
-from inference.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 import json
 from types import SimpleNamespace
 
-from inference.architectures import is_known, known_type
+from inference.arithmetic.architectures import is_known, known_type
+from inference.arithmetic.ranges import shown
+from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.vector_params import FLAGS, UNCOUNTED, counted
 from inference.json_text import json_text
-from inference.ranges import shown
-from inference.spec import ModelSpec
-from inference.vector_params import FLAGS, UNCOUNTED, counted
 
 LONGEST_TEXT = 1_000_000  # characters; real files have a few thousand
 LONGEST_NAME = 80

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from inference.architectures import flag
+from inference.arithmetic.architectures import flag
+from inference.arithmetic.ranges import Range
+from inference.arithmetic.spec import ModelSpec, num_params
 from inference.pasted_config import Fields, config_object, decoder_fields, parsed, spec_from_json
-from inference.ranges import Range
-from inference.spec import ModelSpec, num_params
 
 _BITS = Range(1, 16, "bits")
 MXFP4_BITS = 4.25  # 4, and one 8-bit scale per 32 weights (OCP microscaling formats 1.0)

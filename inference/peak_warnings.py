@@ -5,8 +5,8 @@ Datasheets print the rate with half of the weights zero, twice the dense one, of
 
 from collections.abc import Iterator
 
+from inference.arithmetic.hardware import Hardware
 from inference.catalogue import hardware as catalogue_hardware
-from inference.hardware import Hardware
 
 LOWEST_RIDGE, HIGHEST_RIDGE = 2, 600
 """FLOP/byte at 16 bits; in the catalogue 76 to 560, and about 10 for a laptop's processor."""

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inference.arithmetic.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work as PassWork
 from inference.experiments import Job, Report, Work
-from inference.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
-from inference.spec import ModelSpec
 from inference.sweeps import Point, Setting, Sweep
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import Deployment, Workload
 from inference.efficiency import AT_BEST
-from inference.hardware import Hardware
 from inference.planner import Plan
 from inference.ranking import Rank, rank
-from inference.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from inference.arithmetic.units import scaled, seconds, significant
 from inference.plan_cost import energy_kwh, money
 from inference.plan_parts import first_step_s
 from inference.plan_scope import outside
 from inference.plan_settings import PlanSettings, defaults
 from inference.plan_tolerance import checked
 from inference.planner import Plan, at_best
-from inference.units import scaled, seconds, significant
 
 MEASURED = "from the roofs measured on this machine"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 
 from inference import catalogue
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import Range
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import Deployment, Workload, exchange_of
 from inference.efficiency import Efficiency, efficiency
-from inference.hardware import Hardware
 from inference.planner import Plan, plan
-from inference.ranges import Range
-from inference.spec import ModelSpec
 
 MICRO, GIGA = 1e-6, 1e9
 PRICE = Range(0, 10_000, "of your currency an hour")

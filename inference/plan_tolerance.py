@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from inference.arithmetic.units import percent
 from inference.plan_scope import outside
 from inference.planner import Phase, Plan
 from inference.planner_error import Prediction, select, summary
 from inference.published import Kind
-from inference.units import percent
 
 NOT_CHECKED = "not checked"
 

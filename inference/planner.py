@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Regime
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import (
     Deployment,
     Memory,
@@ -14,10 +17,7 @@ from inference.deployment import (
     share_out,
 )
 from inference.efficiency import AT_BEST, Efficiency, efficiency
-from inference.hardware import Hardware
 from inference.pass_time import Exchange, PassTime, decode_pass, prefill_pass
-from inference.roofline import Regime
-from inference.spec import ModelSpec
 
 Phase = Literal["prefill", "decode"]
 _PLAIN = Deployment()

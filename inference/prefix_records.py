@@ -4,11 +4,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inference.arithmetic.estimate import estimate
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work, forward_work, kv_bytes, kv_bytes_per_token
-from inference.estimate import estimate
 from inference.prefix_cache import check_blocks
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

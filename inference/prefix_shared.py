@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.prefix_prompts import document, question
 from inference.prefix_records import Served, check_request
-from inference.spec import ModelSpec
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference import tokens
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.prefix_prompts import document, inside
 from inference.prefix_records import Served, check_request, median_ttft_s
-from inference.spec import ModelSpec
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -9,12 +9,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inference.arithmetic.units import seconds
 from inference.bounded import PASS_S, Budget, Size, climb, reported
 from inference.cost import forward_work, kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.module_hooks import Group, Modules, clock, find_modules, hooked
 from inference.trace import Phase
-from inference.units import seconds
 
 if TYPE_CHECKING:
     from inference.engine import Engine, Forward

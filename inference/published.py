@@ -10,11 +10,11 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from inference import catalogue
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue.rows import Row, Text, load
 from inference.cost import forward_work
 from inference.efficiency import Engine, family
-from inference.hardware import Hardware
-from inference.spec import ModelSpec
 
 FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
 Kind = Literal["prefill", "decode", "request"]

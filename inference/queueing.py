@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from inference.metrics import percentile
+from inference.arithmetic.metrics import percentile
 
 Array = npt.NDArray[np.float64]
 LEFT_OUT = (

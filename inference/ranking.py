@@ -4,6 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Regime
+from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.deployment import (
     Deployment,
     Workload,
@@ -14,12 +18,8 @@ from inference.deployment import (
     smallest_fit,
 )
 from inference.growth import MOST_CONVERSATIONS
-from inference.hardware import Hardware
 from inference.pass_time import peak
 from inference.planner import Plan, plan
-from inference.roofline import Regime
-from inference.spec import ModelSpec
-from inference.units import scaled
 
 Decides = Literal["FLOP/s", "bandwidth", "memory", "overhead"]
 """The number of a machine that sets its pace."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from inference.metrics import Request
+from inference.arithmetic.metrics import Request
 from inference.trace import Trace
 
 

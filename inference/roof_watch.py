@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inference.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread
+from inference.arithmetic.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread
 
 BEATEN = 1.05
 """A pass at this share of its roof says that the roof is higher than what was measured."""

@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from inference.arithmetic.spec import ModelSpec
 from inference.growth import MOST_TOKENS, cache_bytes
-from inference.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

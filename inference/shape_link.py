@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from itertools import groupby
 
-from inference import ranges
-from inference.ranges import Range, shown
-from inference.spec import Mla, ModelSpec, Moe
+from inference.arithmetic import ranges
+from inference.arithmetic.ranges import Range, shown
+from inference.arithmetic.spec import Mla, ModelSpec, Moe
 
 LONGEST_NAME = 80
 _PARAMS = Range(1, 10**15)

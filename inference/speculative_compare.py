@@ -3,6 +3,7 @@
 from collections.abc import Generator
 
 from inference import tokens
+from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
 from inference.draft import LOOK_UP, draft_name
 from inference.draft_sources import open_draft
@@ -11,7 +12,6 @@ from inference.experiments import Report, Work
 from inference.generation import Generation
 from inference.limits import Limits
 from inference.params import SamplingParams
-from inference.ranges import Range
 from inference.recipe import Recipe
 from inference.speculative_records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
 from inference.speculative_run import Speculation

@@ -6,9 +6,9 @@ No torch here, so that pages may import it; `speculative_draws` draws.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from inference.arithmetic.ranges import Range
 from inference.draft import LOOK_UP
 from inference.experiments import Job, Work
-from inference.ranges import Range
 from inference.sampling_lab import ChiSquare
 from inference.speculative import preset_request
 from inference.speculative_records import Request

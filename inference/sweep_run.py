@@ -6,10 +6,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from inference.arithmetic.spec import ModelSpec
 from inference.bounded import PASS_S, Budget
 from inference.cost import kv_bytes
 from inference.experiments import Report, Work
-from inference.spec import ModelSpec
 from inference.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:

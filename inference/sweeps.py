@@ -4,11 +4,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inference.arithmetic.estimate import Estimate, estimate
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work as PassWork
 from inference.cost import forward_work
-from inference.estimate import Estimate, estimate
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 from inference.trace import Phase
 
 

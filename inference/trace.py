@@ -6,9 +6,9 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.params import SamplingParams
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from inference.arithmetic.units import percent, significant
 from inference.trace import Trace
-from inference.units import percent, significant
 from quizzes.content import Asked, Content, Grade, Prompted, Text
 from quizzes.filled import fact, fact_format, facts_in, filled
 from quizzes.measures import measure

@@ -15,8 +15,8 @@ import pytest
 import inference  # noqa: F401
 
 if TYPE_CHECKING:
+    from inference.arithmetic.roofline import Ceilings
     from inference.engine import Engine
-    from inference.roofline import Ceilings
 
 os.environ.pop("TWOPHASES_MODEL", None)
 
@@ -40,9 +40,9 @@ def real() -> Engine:
 @pytest.fixture(scope="session")
 def known_roofs(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ceilings]:
     """A cache folder in which round roofs of this machine are remembered, so that nothing has to be measured."""
+    from inference.arithmetic.roofline import Ceilings, Spread  # noqa: PLC0415
     from inference.ceilings import remember  # noqa: PLC0415
     from inference.device import device_name  # noqa: PLC0415
-    from inference.roofline import Ceilings, Spread  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("known")
     roofs = Ceilings(

@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue.rows import HardwareRow, ModelRow, load
-from inference.hardware import Hardware
-from inference.spec import ModelSpec
 
 HERE = Path(__file__).parent
 

@@ -15,13 +15,13 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from inference import ranges
-from inference.architectures import IS_MLP_GATED, known_type
-from inference.hardware import Hardware
-from inference.ranges import Range, shown
+from inference.arithmetic import ranges
+from inference.arithmetic.architectures import IS_MLP_GATED, known_type
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.ranges import Range, shown
+from inference.arithmetic.spec import Mla, ModelSpec, Moe
+from inference.arithmetic.vector_params import vector_params
 from inference.safe_yaml import read_yaml
-from inference.spec import Mla, ModelSpec, Moe
-from inference.vector_params import vector_params
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.batching import Served
 from inference.batching_cost import BatchCost, tokens_per_s
 from inference.batching_lanes import requests_seen
 from inference.batching_prefill import Batched
-from inference.metrics import itl_s, ttft_s
 from inference.sweeps import Point
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.lanes import axis, panels

@@ -1,6 +1,6 @@
 """What limits a measured pass, in words: each limit's share of its time, a verdict only where one dominates."""
 
-from inference.roofline import Explained
+from inference.arithmetic.roofline import Explained
 from pages.charts.units import percent
 
 

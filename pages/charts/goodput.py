@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.metrics import Request, tpot_s, ttft_s
+from inference.arithmetic.metrics import Request, tpot_s, ttft_s
 from pages.charts.palette import DASHED, ESTIMATE, INK, figure, label
 
 HEIGHT = 340

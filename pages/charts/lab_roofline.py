@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.hardware import Hardware
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Ceilings, attainable
 from inference.placed import Placed
 from inference.placed import words as pass_words
-from inference.roofline import Ceilings, attainable
 from inference.trace import Phase
 from pages.charts.explained import shares, verdict
 from pages.charts.factors import log_label, log_range

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.estimate import PrefillTerms
+from inference.arithmetic.estimate import PrefillTerms
 from inference.sweeps import Point
 from inference.trace import Phase
 from inference.waterfall import Stage

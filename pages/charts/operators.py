@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.operators import Operator
+from inference.arithmetic.operators import Operator
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, literal

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.definitions import Reading
-from inference.metrics import Request, e2e_s, ttft_s
+from inference.arithmetic.definitions import Reading
+from inference.arithmetic.metrics import Request, e2e_s, ttft_s
 from pages.charts.palette import DECODE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 

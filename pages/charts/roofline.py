@@ -5,7 +5,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.roofline import Ceilings, attainable
+from inference.arithmetic.roofline import Ceilings, attainable
 from inference.trace import Step, Trace
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure

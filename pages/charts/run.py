@@ -6,9 +6,9 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.roofline import Floors, floors
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work, forward_work, kv_bytes
-from inference.roofline import Floors, floors
-from inference.spec import ModelSpec
 from inference.trace import Phase, Step, Trace
 from pages.charts.palette import (
     COLOURS,

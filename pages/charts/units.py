@@ -1,5 +1,5 @@
-"""Numbers as the screen writes them; they are written the same way in lessons, so `inference.units` has them."""
+"""Numbers as the screen and the lessons write them; `inference.arithmetic.units` has them."""
 
-from inference.units import UNKNOWN, count, percent, scaled, seconds, significant
+from inference.arithmetic.units import UNKNOWN, count, percent, scaled, seconds, significant
 
 __all__ = ["UNKNOWN", "count", "percent", "scaled", "seconds", "significant"]

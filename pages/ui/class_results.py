@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from inference.arithmetic.units import significant
 from inference.trace_io import harmless_cell
-from inference.units import significant
 from quizzes import (
     ChoiceQuestion,
     MultipleQuestion,

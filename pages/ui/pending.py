@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
-from inference.roofline import share_of_roof
+from inference.arithmetic.roofline import share_of_roof
 from inference.trace import Trace
 from inference.worker import BusyError
 from pages.charts.run import step_work

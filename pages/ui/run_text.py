@@ -4,7 +4,7 @@ import statistics
 
 import streamlit as st
 
-from inference.roofline import explained
+from inference.arithmetic.roofline import explained
 from inference.trace import Step, Trace
 from pages.charts.explained import explanation
 from pages.charts.run import step_work

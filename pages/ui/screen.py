@@ -4,11 +4,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.efficiency import Efficiency
-from inference.hardware import Hardware
 from inference.recipe import Recipe
 from inference.replay import Replay
-from inference.spec import ModelSpec
 from inference.trace import Trace
 from quizzes import Answer
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import TypeAdapter
 
+from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.batching import (
     Arrival,
     BatchPass,
@@ -23,7 +24,6 @@ from inference.batching import (
 from inference.batching_lanes import Span, lanes, requests_seen
 from inference.batching_presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
 from inference.limits import Limits
-from inference.metrics import itl_s, ttft_s
 from tests.inference.drained import drained
 from tests.inference.passes import outputs
 

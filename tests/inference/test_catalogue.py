@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from inference import catalogue
+from inference.arithmetic.hardware import ridge_point
+from inference.arithmetic.vector_params import vector_params
 from inference.catalogue.rows import HardwareRow, ModelRow, load
 from inference.cost import kv_bytes, kv_bytes_per_token
-from inference.hardware import ridge_point
 from inference.safe_yaml import read_yaml
-from inference.vector_params import vector_params
 
 Row = dict[str, Any]
 
@@ -145,7 +145,7 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 
 def test_the_arithmetic_layer_imports_none_of_the_heavy_packages() -> None:
     code = (
-        "import sys, inference.catalogue, inference.cost, inference.roofline, inference.metrics; "
+        "import sys, inference.catalogue, inference.cost, inference.arithmetic.roofline, inference.arithmetic.metrics; "
         "import inference.pasted_config, inference.own_hardware, inference.peak_warnings; "
         "print(sorted({'torch', 'transformers', 'pandas', 'numpy', 'streamlit'} & sys.modules.keys()))"
     )

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from inference.arithmetic.roofline import Ceilings
 from inference.ceilings import remembered
 from inference.device import device_name
 from inference.engine import Engine
 from inference.roof_parts import LADDER
-from inference.roofline import Ceilings
 from tests.conftest import Measured
 
 pytestmark = [pytest.mark.slow, pytest.mark.measures]

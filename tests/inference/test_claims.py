@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from inference.arithmetic.hardware import ridge_point
 from inference.catalogue import hardware, models
 from inference.cost import forward_work, kv_bytes_per_token, operator_work
 from inference.growth import cache_bytes, in_bits, matching_context, outweighing_batch, room
-from inference.hardware import ridge_point
 from inference.kv_formulas import by_query_heads
 
 MODELS, HARDWARE = models(), hardware()

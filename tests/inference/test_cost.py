@@ -12,9 +12,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, DynamicCache
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes, kv_bytes_per_token, operator_work
-from inference.spec import ModelSpec
 
 MODELS = models()
 SMOLLM2 = MODELS["smollm2-135m"]

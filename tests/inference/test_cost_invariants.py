@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes, kv_bytes_per_token
 from inference.own_hardware import own_hardware
-from inference.spec import ModelSpec
 
 MODELS = models()
 SPECS = st.sampled_from(list(MODELS.values()))

@@ -6,8 +6,16 @@ from typing import Any
 import pytest
 import yaml
 
-from inference.definitions import AIPERF, DEFINITIONS, GENAI_PERF, VLLM_FROM_0_33, VLLM_TO_0_32, Definition, reading
-from inference.metrics import Request, e2e_s, itl_s, tpot_s, ttft_s
+from inference.arithmetic.definitions import (
+    AIPERF,
+    DEFINITIONS,
+    GENAI_PERF,
+    VLLM_FROM_0_33,
+    VLLM_TO_0_32,
+    Definition,
+    reading,
+)
+from inference.arithmetic.metrics import Request, e2e_s, itl_s, tpot_s, ttft_s
 from inference.request_events import EXAMPLES, A, C, D
 
 KEPT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tool_readings.yaml").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.diagnosis_cases import FOLDER, ORDER, is_clear, slowly, stream
+from inference.arithmetic.metrics import e2e_s
 from inference.diagnosis import CAUSES, Case, Pass
-from inference.metrics import e2e_s
 from inference.request_events import in_chunks
 from lessons.cases import load_cases
 

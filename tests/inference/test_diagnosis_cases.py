@@ -6,8 +6,8 @@ from statistics import median
 import pytest
 
 from benchmarks.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, SLOW_S, Recorder, record
+from inference.arithmetic.metrics import itl_s
 from inference.engine import Engine
-from inference.metrics import itl_s
 from inference.worker import Worker
 
 LONG, CONTEXT = 200, 400

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
+from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.disaggregation import (
     PRESETS,
     Arrangement,
@@ -25,7 +26,6 @@ from inference.disaggregation_wire import prompt_ids
 from inference.engine import Engine
 from inference.fleet_check import check
 from inference.limits import Limits
-from inference.metrics import itl_s, ttft_s
 from tests.inference.drained import drained
 
 ASKS = (Ask(0.0, 12, 9), Ask(0.0, 8, 5), Ask(0.05, 100, 3), Ask(0.1, 6, 1))

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from inference.arithmetic.estimate import estimate, prefill_terms, seconds_per_weight
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
-from inference.estimate import estimate, prefill_terms, seconds_per_weight
-from inference.roofline import Ceilings
 
 CEILINGS = Ceilings(
     device="test",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.catalogue import hardware, models
 from inference.disaggregation import Ask
 from inference.fleet import Fleet, poisson, simulate
-from inference.metrics import itl_s, ttft_s
 from inference.pace import ComputedPace, MeasuredPace
 from inference.queueing import expected_wait_s
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.growth import (
     MOST_TOKENS,
@@ -14,8 +16,6 @@ from inference.growth import (
     outweighing_batch,
     room,
 )
-from inference.hardware import Hardware
-from inference.spec import ModelSpec
 
 LLAMA_8B, MISTRAL = models()["llama-3.1-8b"], models()["mistral-7b-v0.1"]
 H100 = hardware()["h100-sxm-80gb"]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from inference.arithmetic.hardware import Hardware, ridge_point
 from inference.catalogue import hardware
-from inference.hardware import Hardware, ridge_point
 
 BOARD = Hardware(
     id="board",

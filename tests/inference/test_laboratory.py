@@ -7,11 +7,11 @@ from shutil import copytree
 
 import pytest
 
+from inference.arithmetic.roofline import Ceilings
 from inference.ceilings import remembered
 from inference.engine import Engine
 from inference.laboratory import Laboratory
 from inference.recipe import Recipe
-from inference.roofline import Ceilings
 
 PATIENCE_S = 60
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from inference.arithmetic.links import LINKS, cache_bytes, needed_bandwidth, transfer_s
 from inference.catalogue import models
-from inference.links import LINKS, cache_bytes, needed_bandwidth, transfer_s
 
 BY_NAME = {link.name: link for link in LINKS}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference.metrics import (
+from inference.arithmetic.metrics import (
     Request,
     duration_s,
     e2e_s,

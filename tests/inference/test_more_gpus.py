@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from inference.arithmetic.units import significant
 from inference.catalogue import hardware, models
 from inference.deployment import Workload
 from inference.more_gpus import COUNTS, WAYS, Case, Way, side_by_side, step_s, use
-from inference.units import significant
 
 MODELS, HARDWARE = models(), hardware()
 H100 = HARDWARE["h100-sxm-80gb"]

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from inference.arithmetic.operators import Operator, arithmetic_dtype, in_precision, operators, shares
 from inference.catalogue import hardware, models
 from inference.cost import Work, forward_work, kv_bytes_per_token
 from inference.engine import Engine
-from inference.operators import Operator, arithmetic_dtype, in_precision, operators, shares
 
 MODELS = models()
 LLAMA_8B = MODELS["llama-3.1-8b"]

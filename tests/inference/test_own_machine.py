@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.deployment import Deployment, Workload
 from inference.own_machine import OwnPoint, held_against, median_error, own_efficiency, own_machine
 from inference.planner import Plan, plan
-from inference.roofline import Ceilings
 from inference.sweep_jobs import BATCH_SIZES, CONTEXT_LENGTHS, PROMPT_LENGTHS, decode, prefill
 from inference.sweeps import Point, Setting
 

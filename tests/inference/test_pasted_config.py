@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from transformers import AutoModel, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from inference.architectures import IS_MLP_GATED
+from inference.arithmetic.architectures import IS_MLP_GATED
+from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.vector_params import FLAGS, UNCOUNTED, counted
 from inference.catalogue import models
 from inference.cost import kv_bytes_per_token
 from inference.pasted_config import DEFAULTS, spec_from_json
 from inference.pasted_quantisation import quantisation
-from inference.spec import ModelSpec
-from inference.vector_params import FLAGS, UNCOUNTED, counted
 
 FILES = {path.stem: path for path in sorted((Path(__file__).parent / "configs").glob("*.json"))}
 """By catalogue id, with the fields of the published file."""

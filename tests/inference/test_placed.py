@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.cost import Work, forward_work
 from inference.engine import Engine
 from inference.experiments import Report
 from inference.limits import Limits
 from inference.placed import Placed, doubt, place, reasons, roofs_job, work_of
-from inference.roofline import Ceilings
 from inference.sweeps import Point, Setting, Sweep
 
 ROUND = Ceilings("a machine", "float32", bandwidth=10e9, flops=100e9, overhead_s=0.010, measured_on="", threads=1)

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.links import LINKS
+from inference.arithmetic.spec import ModelSpec
 from inference.batching import static_slots
 from inference.catalogue import hardware, models
 from inference.deployment import Deployment, Workload, exchange_of
 from inference.efficiency import AT_BEST
-from inference.hardware import Hardware
-from inference.links import LINKS
 from inference.option import Assumptions, Change, Option
 from inference.options_pass import first_loss
 from inference.pass_time import PassTime, decode_pass, mixed_pass, prefill_pass
 from inference.plan_options import options
 from inference.planner import Plan, plan
-from inference.spec import ModelSpec
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B, H100 = MODELS["llama-3.1-8b"], HARDWARE["h100-sxm-80gb"]

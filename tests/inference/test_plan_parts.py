@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import seconds
 from inference.catalogue import models
 from inference.efficiency import ENGINES
 from inference.machine_link import typed_machine
@@ -21,8 +23,6 @@ from inference.plan_settings import PlanSettings, make
 from inference.plan_tolerance import tolerance, tolerance_of
 from inference.planner import at_best
 from inference.planner_error import select
-from inference.roofline import Ceilings
-from inference.units import seconds
 
 EVIL = "=HYPERLINK('x')|<img src=x>![a](http://b)"
 

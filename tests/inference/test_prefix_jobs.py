@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inference import prefix_chat, prefix_pair, prefix_shared, prefix_tenants
+from inference.arithmetic.estimate import estimate
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
-from inference.estimate import estimate
 from inference.experiments import Job
 from inference.kept import Kept
 from inference.limits import Limits
@@ -19,7 +20,6 @@ from inference.prefix_prompts import document, question, with_change
 from inference.prefix_records import Served, estimated_ttft_s
 from inference.prefix_shared import Arrivals, SharedRun, shared_job
 from inference.prefix_tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
-from inference.roofline import Ceilings
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 from tests.inference.test_prefix_cache import num_references

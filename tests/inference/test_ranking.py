@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.deployment import Deployment, Workload
 from inference.efficiency import AT_BEST
-from inference.hardware import Hardware
 from inference.planner import plan
 from inference.ranking import (
     Order,
@@ -21,7 +22,6 @@ from inference.ranking import (
     rank,
     score,
 )
-from inference.spec import ModelSpec
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B, SEVENTY_B, H100 = MODELS["llama-3.1-8b"], MODELS["llama-3.1-70b"], HARDWARE["h100-sxm-80gb"]

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from inference.arithmetic.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread, share_of_roof
 from inference.cost import Work
 from inference.roof_watch import BEATEN, FIRST_PAUSE_S, LONGEST_PAUSE_S, WIDE, RoofWatch, higher, widest
-from inference.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread, share_of_roof
 
 CALM = Ceilings(
     "a machine",

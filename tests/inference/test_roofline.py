@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
+from inference.arithmetic.roofline import Ceilings, attainable, explained, floors
 from inference.catalogue import models
 from inference.cost import Work, forward_work
-from inference.roofline import Ceilings, attainable, explained, floors
 
 LAPTOP = Ceilings(
     device="cpu",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference.metrics import Request, e2e_s, tpot_s, ttft_s
+from inference.arithmetic.metrics import Request, e2e_s, tpot_s, ttft_s
 from inference.shared_server import _in_turn, share
 
 RUN = Request(0, (0.5, 0.6, 0.7, 0.8, 0.9), (1,) * 5, 12)

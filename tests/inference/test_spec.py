@@ -9,10 +9,10 @@ import torch
 from transformers import AutoModelForCausalLM, DynamicCache
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.vector_params import UNCOUNTED, counted
 from inference.catalogue import models
 from inference.cost import kv_bytes_per_token
-from inference.spec import ModelSpec
-from inference.vector_params import UNCOUNTED, counted
 
 SIZES: dict[str, Any] = {
     **{"vocab_size": 96, "hidden_size": 32, "intermediate_size": 80, "num_hidden_layers": 3},

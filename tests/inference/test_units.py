@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.units import UNKNOWN, binary, count, percent, scaled, seconds, significant
+from inference.arithmetic.units import UNKNOWN, binary, count, percent, scaled, seconds, significant
 
 WRITERS = (significant, count, seconds, percent, lambda value: scaled(value, "B"))
 

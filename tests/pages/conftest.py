@@ -10,7 +10,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from inference.roofline import Ceilings
+from inference.arithmetic.roofline import Ceilings
 from pages.ui.state import laboratory
 
 SHELL = str(Path(__file__).parents[2] / "pages/ui/shell.py")

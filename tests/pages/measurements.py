@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from inference.arithmetic.metrics import Request
+from inference.arithmetic.roofline import Ceilings
 from inference.batching import Arrival, BatchPass, Plan, Served, Share
 from inference.batching import Comparison as Batching
 from inference.batching_prefill import Batched
@@ -12,11 +14,9 @@ from inference.catalogue import models
 from inference.disaggregation import Ask, Pass, StepTimes, Transfer
 from inference.disaggregation import Comparison as Processes
 from inference.disaggregation import Served as Arranged
-from inference.metrics import Request
 from inference.prefix_both import BothWays
 from inference.prefix_records import Served as Cached
 from inference.probes import GroupTimes, ProbedPass
-from inference.roofline import Ceilings
 from inference.speculative_records import Repeat, Round, Speculated
 from inference.speculative_records import Request as Asked
 from inference.sweeps import Point, Setting, Sweep

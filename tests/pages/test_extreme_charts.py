@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import pages.charts
 from inference import catalogue
 from inference.agreement import Agreement
+from inference.arithmetic.estimate import prefill_terms
+from inference.arithmetic.operators import operators
 from inference.batching_cost import batch_cost
 from inference.deployment import Workload
-from inference.estimate import prefill_terms
 from inference.layer_clock import rows as clock_rows
 from inference.more_gpus import Case, side_by_side
-from inference.operators import operators
 from inference.paged import Conversation, layout
 from inference.placed import place
 from inference.plan_compare import compare

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from inference.arithmetic.operators import Operator, operators
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware, models
 from inference.cost import Work
-from inference.operators import Operator, operators
 from inference.placed import Placed
 from inference.probes import GroupTimes, ProbedPass
-from inference.roofline import Ceilings
 from inference.sweeps import Point, Setting
 from inference.trace import Phase
 from pages.charts import lab_roofline, modules, palette

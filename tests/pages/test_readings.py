@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.definitions import DEFINITIONS, readings
-from inference.metrics import Request, tpot_s, ttft_s
+from inference.arithmetic.definitions import DEFINITIONS, readings
+from inference.arithmetic.metrics import Request, tpot_s, ttft_s
 from inference.request_events import EXAMPLES, A, B, C, D, E, steady
 from pages.charts.goodput import limits_chart
 from pages.charts.readings import METRICS, rows, timeline

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.arithmetic.roofline import Spread
 from inference.placed import place, roofs_job
 from inference.probes import modules_job
-from inference.roofline import Spread
 from inference.sweep_io import to_csv
 from inference.sweep_jobs import batch_job, prompt_job
 from pages.charts.lab_roofline import lab_roofline

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.agreement import Agreement
+from inference.arithmetic.roofline import Ceilings, explained
 from inference.batching import BatchPass
 from inference.batching import Comparison as Batching
 from inference.batching_cost import batch_cost, crossover_batch
@@ -24,7 +25,6 @@ from inference.prefix_records import Served as Cached
 from inference.prefix_shared import Arrival, SharedRun
 from inference.prefix_tenants import SECRETS, Guess, Tenants
 from inference.ranking import curve
-from inference.roofline import Ceilings, explained
 from inference.sampling_lab import ChiSquare
 from inference.speculative_records import Repeat, Round, Speculated
 from inference.speculative_records import Request as Asked

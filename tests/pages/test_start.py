@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from inference.roofline import Ceilings
+from inference.arithmetic.roofline import Ceilings
 from pages.ui.roofs_text import about_roofs
 from pages.ui.state import laboratory
 from tests.pages.conftest import SHELL

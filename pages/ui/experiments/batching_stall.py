@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.batching import Comparison, Served
 from inference.batching_lanes import requests_seen
-from inference.metrics import itl_s, ttft_s
 from pages.charts.units import seconds, significant
 from pages.ui.experiments.batching_text import median
 from pages.ui.experiments.compared import way

@@ -3,9 +3,9 @@
 import statistics
 from collections.abc import Callable, Sequence
 
+from inference.arithmetic.metrics import Request, itl_s, tps_per_user, ttft_s
 from inference.batching import Comparison, Served
 from inference.batching_lanes import requests_seen
-from inference.metrics import Request, itl_s, tps_per_user, ttft_s
 from pages.charts.units import seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.live_chart import Table

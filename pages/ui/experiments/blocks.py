@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes_per_token
 from inference.paged import MOST_TOKENS_PER_BLOCK, Conversation, Held, Layout, layout
-from inference.spec import ModelSpec
 from pages.charts.blocks import blocks
 from pages.charts.units import scaled
 from pages.ui import state

@@ -5,14 +5,14 @@ from functools import lru_cache
 
 import streamlit as st
 
+from inference.arithmetic.links import LINKS
+from inference.arithmetic.metrics import goodput
+from inference.arithmetic.operators import arithmetic_dtype
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
 from inference.disaggregation import Comparison
 from inference.fleet import Fleet, poisson, simulate
 from inference.fleet_check import Checked, check, pace
-from inference.links import LINKS
-from inference.metrics import goodput
-from inference.operators import arithmetic_dtype
 from inference.pace import ComputedPace, MeasuredPace
 from pages.charts.disaggregation import goodput_chart
 from pages.charts.units import percent, seconds, significant

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
 from inference.growth import (
@@ -16,8 +18,6 @@ from inference.growth import (
     outweighing_batch,
     room,
 )
-from inference.hardware import Hardware
-from inference.spec import ModelSpec
 from pages.charts.growth import cache_growth as chart
 from pages.charts.units import scaled
 from pages.ui.card import Card, Figure, card

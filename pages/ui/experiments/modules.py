@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.operators import operators, shares
+from inference.arithmetic.operators import operators, shares
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.placed import doubt
 from inference.probes import ProbedPass, modules_job
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 from inference.trace import Phase
 from pages.charts import modules as chart
 from pages.charts.units import percent, seconds

@@ -6,10 +6,10 @@ from typing import Literal
 
 import streamlit as st
 
+from inference.arithmetic.hardware import Hardware
 from inference.catalogue import hardware, models
 from inference.deployment import Workload
 from inference.growth import MOST_CONVERSATIONS, MOST_TOKENS
-from inference.hardware import Hardware
 from inference.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.more_gpus import more_gpus as chart
 from pages.charts.units import seconds

@@ -6,11 +6,11 @@ from typing import get_args
 
 import streamlit as st
 
+from inference.arithmetic.operators import Operator, arithmetic_dtype, in_precision, operators, shares
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.cost import Work
-from inference.operators import Operator, arithmetic_dtype, in_precision, operators, shares
 from inference.placed import doubt
-from inference.spec import ModelSpec
 from inference.trace import Phase
 from pages.charts.operators import intensities
 from pages.charts.units import percent, scaled, significant

@@ -5,13 +5,13 @@ from typing import Literal
 
 import streamlit as st
 
+from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.deployment import Workload
 from inference.facts_serving import WORKLOADS
 from inference.growth import MOST_CONVERSATIONS
 from inference.pass_time import peak
 from inference.plan_compare import Cost, compare
-from inference.spec import ModelSpec
 from pages.charts.plan_compare import plan_compare as chart
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.controls import Controls, row

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.definitions import readings
-from inference.metrics import Request
+from inference.arithmetic.definitions import readings
+from inference.arithmetic.metrics import Request
 from inference.request_events import EXAMPLES, in_chunks, of_trace
 from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds

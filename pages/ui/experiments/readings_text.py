@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inference.definitions import (
+from inference.arithmetic.definitions import (
     AIPERF,
     AIPERF_PER_CHUNK,
     GUIDELLM,
@@ -11,7 +11,7 @@ from inference.definitions import (
     VLLM_TO_0_32,
     Reading,
 )
-from inference.metrics import Request, e2e_s, tpot_s, ttft_s
+from inference.arithmetic.metrics import Request, e2e_s, tpot_s, ttft_s
 from pages.charts.units import seconds
 
 

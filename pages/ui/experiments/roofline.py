@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware
 from inference.experiments import Job
-from inference.hardware import Hardware
 from inference.placed import Placed, doubt, place, roofs_job, words
-from inference.roofline import Ceilings
 from inference.sweep_jobs import batch_job, prompt_job
 from inference.sweeps import Sweep
 from pages.charts.lab_roofline import lab_roofline

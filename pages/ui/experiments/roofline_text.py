@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from inference.hardware import Hardware
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.roofline import Ceilings, Explained
+from inference.arithmetic.spec import ModelSpec
 from inference.placed import Placed, reasons, words
-from inference.roofline import Ceilings, Explained
-from inference.spec import ModelSpec
 from pages.charts.explained import verdict as verdict_of
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.live_chart import Table

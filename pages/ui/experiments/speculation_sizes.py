@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.estimate import estimate
 from inference.draft import LOOK_UP, draft_name
-from inference.estimate import estimate
 from inference.speculative_presets import PRESETS
 from inference.speculative_records import Speculated, pass_times
 from inference.speculative_sizes import SIZES, sizes_job

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.estimate import PrefillTerms, prefill_terms
-from inference.roofline import Ceilings
+from inference.arithmetic.estimate import PrefillTerms, prefill_terms
+from inference.arithmetic.roofline import Ceilings
 from inference.sweep_jobs import context_job, prompt_job
 from inference.sweeps import Point, Sweep
 from pages.charts.latency_lab import itl_chart, ttft_chart

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.disaggregation import (
     PRESETS,
     Arrangement,
@@ -15,7 +16,6 @@ from inference.disaggregation import (
     requests,
     scenario,
 )
-from inference.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from pages.charts.disaggregation import gaps_chart, lanes_chart
 from pages.charts.units import scaled, seconds, significant
 from pages.ui.controls import Controls, row

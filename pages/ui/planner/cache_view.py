@@ -5,10 +5,10 @@ from dataclasses import replace
 import streamlit as st
 
 from inference import catalogue
+from inference.arithmetic.spec import ModelSpec
 from inference.growth import matching_context, outweighing_batch, room
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
-from inference.spec import ModelSpec
 from pages.charts.growth import cache_growth
 from pages.charts.units import scaled
 from pages.ui import state

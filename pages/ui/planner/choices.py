@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from inference import catalogue
-from inference.spec import ModelSpec
+from inference.arithmetic.spec import ModelSpec
 from inference.workloads import PRESETS
 from pages.ui import state
 from pages.ui.planner import fields

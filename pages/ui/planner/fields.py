@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from inference.arithmetic.spec import ModelSpec
 from inference.deployment import PER_NODE
 from inference.machine_link import machine_numbers
 from inference.own_hardware import own_model
 from inference.plan_settings import PlanSettings, in_full
-from inference.spec import ModelSpec
 from inference.workloads import PRESETS
 
 RUNNING, NUMBERS, PASTED, LINKED = "running", "numbers", "pasted", "linked"

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from inference import architectures as read
-from inference import ranges
+from inference.arithmetic import architectures as read
+from inference.arithmetic import ranges
 
 Matrix = tuple[int, int]
 """One weight matrix as (inputs, outputs): inputs x outputs weights."""

@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from inference import ranges
-from inference.ranges import Range, shown
+from inference.arithmetic import ranges
+from inference.arithmetic.ranges import Range, shown
 
 # Model types whose layers are exactly what `ModelSpec` counts; the value says whether the MLP is gated
 # (gate, up and down: three matrices) or not (up and down).

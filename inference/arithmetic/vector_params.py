@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from inference.ranges import shown
-from inference.spec import ModelSpec
+from inference.arithmetic.ranges import shown
+from inference.arithmetic.spec import ModelSpec
 
 UNCOUNTED = 2**63 - 1
 """Stands for `total_params` in a spec whose parameters `counted` has yet to add up."""

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work, operator_work
-from inference.roofline import Ceilings
-from inference.spec import ModelSpec
 
 CACHE_PASSES = 3
 """transformers' growing cache copies itself at every pass (a read and a write), then attention reads it."""

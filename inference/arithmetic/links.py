@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """TTFT, TPOT, ITL, E2E latency and throughput as each benchmark tool works them out, by tool and version.
 
 An event is a chunk of a chat stream with `choices`, an empty one too; a chunk that brings the usage alone is none.
-Every definition equals what the tool's own code gave for the same events (tests/inference/tool_readings.yaml), but
+Every definition equals what the tool's own code gave for the same events (`tool_readings.yaml` beside its test), but
 that vLLM, SGLang and guidellm print 0 for the mean of nothing, where a reading has None.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from inference.metrics import Request, itl_s
+from inference.arithmetic.metrics import Request, itl_s
 
 Moment = Callable[[Request], float]
 """A time on the request's clock, in seconds."""

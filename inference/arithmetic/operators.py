@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.spec import Matrix, ModelSpec, num_params
 from inference.cost import Work, matmul_work, operator_work
-from inference.hardware import Hardware
-from inference.spec import Matrix, ModelSpec, num_params
 
 Group = Literal["attention", "MLP", "LM head"]
 Bound = Literal["compute", "memory"]
