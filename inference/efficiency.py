@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import SECOND, Range
 from inference.catalogue.rows import checked
-from inference.safe_yaml import read_yaml
+from inference.files.safe_yaml import read_yaml
 
 Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)

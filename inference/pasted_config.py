@@ -7,7 +7,7 @@ from inference.arithmetic.architectures import is_known, known_type
 from inference.arithmetic.ranges import shown
 from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.vector_params import FLAGS, UNCOUNTED, counted
-from inference.json_text import json_text
+from inference.files.json_text import json_text
 
 LONGEST_TEXT = 1_000_000  # characters; real files have a few thousand
 LONGEST_NAME = 80

@@ -15,7 +15,7 @@ from pydantic_core import SchemaValidator
 
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import Mla, ModelSpec, Moe
-from inference.json_text import json_text
+from inference.files.json_text import json_text
 from inference.trace import Metadata, Step, StopReason, Token, Trace
 from inference.trace_bounds import LARGEST_FILE, TraceError, bounded, check_extent, check_size
 

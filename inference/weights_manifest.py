@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from inference.cache_folder import write_whole
+from inference.files.cache_folder import write_whole
 
 MANIFEST = "manifest.json"
 CONVERSION = 1  # raise it when weights_convert writes something else: older folders are then made anew

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 from safetensors import SafetensorError
 
-from inference.cache_folder import cache_folder
+from inference.files.cache_folder import cache_folder
 from inference.weights_folder import ModelFolder, Progress, WeightsError, silent
 from inference.weights_manifest import damage, sha256, write_manifest
 

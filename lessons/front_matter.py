@@ -8,7 +8,7 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from inference.safe_yaml import SafeLoader
+from inference.files.safe_yaml import SafeLoader
 from quizzes import Problem
 
 _FENCE = "---"

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from inference.safe_yaml import SafeLoader
+from inference.files.safe_yaml import SafeLoader
 from quizzes.filled import problem_in, problem_with
 from quizzes.numeric import NumberQuestion
 from quizzes.questions import Question

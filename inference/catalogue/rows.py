@@ -21,7 +21,7 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import Range, shown
 from inference.arithmetic.spec import Mla, ModelSpec, Moe
 from inference.arithmetic.vector_params import vector_params
-from inference.safe_yaml import read_yaml
+from inference.files.safe_yaml import read_yaml
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

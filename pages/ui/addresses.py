@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from inference.safe_yaml import read_yaml
+from inference.files.safe_yaml import read_yaml
 from pages.ui.course import course
 
 SITE = "Two Phases"

@@ -13,7 +13,7 @@ from inference.arithmetic.hardware import ridge_point
 from inference.arithmetic.vector_params import vector_params
 from inference.catalogue.rows import HardwareRow, ModelRow, load
 from inference.cost import kv_bytes, kv_bytes_per_token
-from inference.safe_yaml import read_yaml
+from inference.files.safe_yaml import read_yaml
 
 Row = dict[str, Any]
 

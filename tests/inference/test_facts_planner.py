@@ -3,7 +3,7 @@
 import pytest
 
 from inference import efficiency, facts
-from inference.safe_yaml import read_yaml
+from inference.files.safe_yaml import read_yaml
 
 FITTED = read_yaml(efficiency.FILE)["engines"]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from inference import published
+from inference.files.safe_yaml import read_yaml
 from inference.layer_clock import Contrast, rows
 from inference.published import fitting_runs, held_back, shown_runs
-from inference.safe_yaml import read_yaml
 
 BY_ID = {row.run.id: row for row in rows()}
 

@@ -8,9 +8,9 @@ import yaml
 from inference import efficiency, published
 from inference.catalogue import hardware, models
 from inference.catalogue.rows import checked, load
+from inference.files.safe_yaml import read_yaml
 from inference.planner_error import predicted_s, predictions, select, summary
 from inference.published import RunRow, fitting_runs, held_back, published_runs
-from inference.safe_yaml import read_yaml
 
 RUNS = {run.id: run for run in published_runs()}
 ROWS = {row["id"]: row for row in read_yaml(published.FILE)}

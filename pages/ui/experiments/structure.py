@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from inference.json_text import json_text
+from inference.files.json_text import json_text
 from inference.params import SamplingParams
 from inference.recipe import Recipe
 from inference.structured import Constraint, Request, StructuredRun, structured_job
