@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.initialization import no_init_weights
 
 from inference.engine import ATTENTION, Engine
-from inference.random_model import byte_tokenizer
+from inference.weights.random_model import byte_tokenizer
 
 _PART_BYTES = 2**26  # written between two yields
 

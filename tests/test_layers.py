@@ -91,8 +91,8 @@ def test_whatever_is_wrong_is_caught_in_one_place_and_axes_by_factors_are_made_i
 def test_only_weights_reach_the_network() -> None:
     reaching = {"requests", "httpx", "httpx2", "urllib.request", "socket", "http.client"}
     reaching |= {"huggingface_hub.snapshot_download"}
-    users = {path.name for path in _files("inference") if _reaches(_imports(path), reaching)}
-    assert users <= {"weights.py", "weights_wheel.py"}
+    users = {path.relative_to(ROOT).as_posix() for path in _files("inference") if _reaches(_imports(path), reaching)}
+    assert users <= {"inference/weights/__init__.py", "inference/weights/wheel.py"}
 
 
 def test_the_top_level_is_what_the_architecture_names() -> None:

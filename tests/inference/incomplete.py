@@ -6,7 +6,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from inference.engine import Engine
-from inference.random_model import byte_tokenizer
+from inference.weights.random_model import byte_tokenizer
 
 GS = "ĝ"
 """What stands for byte 0x1D, the group separator, in a byte-level vocabulary: U+0100 + 0x1D."""

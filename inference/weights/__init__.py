@@ -2,13 +2,12 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 
 from httpx2 import HTTPError
 
-from inference.weights_folder import ModelFolder, Progress, WeightsError, from_folder, silent
-from inference.weights_wheel import DEFAULT, from_wheel
+from inference.weights.folder import ModelFolder, Progress, WeightsError, from_folder, silent
+from inference.weights.wheel import DEFAULT, from_wheel
 
 __all__ = ["ModelFolder", "Progress", "WeightsError", "find"]
 
@@ -63,28 +62,3 @@ def _from_hub(repo_id: str, progress: Progress) -> ModelFolder:
             "check the network and the free disk space, or give a local model folder"
         ) from error
     return from_folder(path, name=repo_id.partition("/")[2], revision=path.name)
-
-
-def main() -> int:
-    """Fetch the chosen model with a line per sentence and tenth; the exit status."""
-    said: set[str] = set()
-
-    def say(sentence: str, fraction: float | None) -> None:
-        line = sentence if fraction is None else f"{sentence}: {int(10 * fraction) * 10}%"
-        if line not in said:
-            said.add(line)
-            print(line, flush=True)
-
-    if os.environ.get("TWOPHASES_MODEL", "").startswith("random:"):
-        print("Random weights: there is nothing to fetch")
-        return 0
-    try:
-        print(find(progress=say).path)
-    except WeightsError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
