@@ -17,7 +17,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT, default_engine
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.tokens import newest_text
+from inference.run.tokens import newest_text
 
 _ROUNDS = 4
 _TOKENS = 49  # of which 48 decode

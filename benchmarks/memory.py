@@ -17,7 +17,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT, default_engine
 from inference.engine import Engine
 from inference.limits import Limits
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from inference.runs import Run, Runs
 from inference.worker import Worker
 

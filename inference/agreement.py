@@ -4,11 +4,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inference import tokens
 from inference.arithmetic.units import seconds
 from inference.bounded import PASS_S, Budget, reported
 from inference.cost import forward_work
 from inference.experiments import Job, Report, Work
+from inference.run import tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

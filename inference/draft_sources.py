@@ -11,7 +11,7 @@ from torch.nn.functional import one_hot, pad
 
 from inference.draft import LOOK_UP, look_up
 from inference.engine import Engine
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import stages
 from inference.weights import WeightsError
 

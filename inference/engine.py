@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from inference import tokens
 from inference.arithmetic.spec import ModelSpec
 from inference.device import DeviceClock, best_device, best_dtype, dtype_named
+from inference.run import tokens
 from inference.weights import WeightsError, find, loading, random_model
 
 ATTENTION = "sdpa"  # fused attention is the honest default for timing

@@ -8,12 +8,12 @@ from dataclasses import replace
 import torch
 from transformers import DynamicCache
 
-from inference import tokens
 from inference.arithmetic.ranges import Range
 from inference.engine import Engine, Forward, measured_kv_bytes
-from inference.params import SamplingParams
-from inference.recipe import check_prompt
 from inference.recording import candidates, entropy, key_norms, metadata
+from inference.run import tokens
+from inference.run.params import SamplingParams
+from inference.run.recipe import check_prompt
 from inference.sampling import draw, stages, step_rng
 from inference.trace import Phase, Step, StopReason, Token, Trace
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
 from inference.generation import Generation
-from inference.recipe import Recipe, check_prompt
+from inference.run.recipe import Recipe, check_prompt
 
 _LARGEST = 10**15  # a petabyte, where bytes are meant
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from inference.experiments import Job, Report, Work
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor

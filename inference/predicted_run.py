@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inference.experiments import Job, Report, Work
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from inference.trace import Trace
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from inference import tokens
 from inference.arithmetic.spec import ModelSpec
-from inference.chat_template import filled
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.prefix_both import BothWays, decode_both
 from inference.prefix_prompts import inside
 from inference.prefix_records import Served, check_request
+from inference.run import tokens
+from inference.run.chat_template import filled
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inference import tokens
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
@@ -14,6 +13,7 @@ from inference.paged import equal_start
 from inference.prefix_both import BothWays, decode_both
 from inference.prefix_prompts import document, question, with_change
 from inference.prefix_records import Served, check_request, median_ttft_s
+from inference.run import tokens
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inference import tokens
+from inference.run import tokens
 
 _PASSAGE = (
     "The lighthouse at Corran Point was built of granite that came by barge from the quarries to the south. Its "

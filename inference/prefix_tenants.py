@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inference import tokens
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.experiments import Job, Report, Work
 from inference.prefix_prompts import document, inside
 from inference.prefix_records import Served, check_request, median_ttft_s
+from inference.run import tokens
 
 if TYPE_CHECKING:
     from inference.engine import Engine

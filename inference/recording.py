@@ -12,8 +12,8 @@ from transformers import DynamicCache
 from inference import APP_VERSION
 from inference.device import device_name
 from inference.engine import ATTENTION, Engine
-from inference.params import SamplingParams
-from inference.tokens import TokenBytes
+from inference.run.params import SamplingParams
+from inference.run.tokens import TokenBytes
 from inference.trace import Candidate, Metadata
 
 NUM_CANDIDATES = 12

@@ -10,8 +10,8 @@ from inference.cost import kv_bytes
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.limits import Limits
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.trace import Trace
 from inference.worker import BusyError, Worker
 

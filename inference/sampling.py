@@ -16,7 +16,7 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 
 __all__ = ["SamplingParams", "Stage", "draw", "sample", "stages", "step_rng"]
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import step_rng
 from inference.sampling_lab import ChiSquare, Drawn, Draws
 from inference.sampling_views import after_each, last_of, softmax

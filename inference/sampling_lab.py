@@ -5,7 +5,7 @@ No torch here, so that pages may import it; `sampling_views` and `sampling_draws
 
 from dataclasses import dataclass
 
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 
 MODEL, TOP_TEN = "model", "renormalised top-10"  # views that are no stage of the chain
 NUM_TOP = 10

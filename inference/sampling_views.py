@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import Stage, draw, stages, step_rng
 from inference.sampling_lab import (
     EXAMPLE_LOGITS,

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 
-from inference import tokens
 from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
 from inference.draft import LOOK_UP, draft_name
@@ -11,8 +10,9 @@ from inference.engine import Engine
 from inference.experiments import Report, Work
 from inference.generation import Generation
 from inference.limits import Limits
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run import tokens
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.speculative_records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
 from inference.speculative_run import Speculation
 

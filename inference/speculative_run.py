@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inference.draft_sources import Draft, Proposal, Proposing, probabilities
 from inference.engine import Engine
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import step_rng
 from inference.speculative_records import Round
 from inference.trace import StopReason

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from inference.experiments import Job, Work
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from inference.trace import Phase
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from torch import Tensor
 from inference.engine import Engine
 from inference.experiments import Report, Work
 from inference.generation import Generation
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
+from inference.run.tokens import TokenBytes
 from inference.sampling import draw, stages, step_rng
 from inference.structured import Constraint, Ending, Option, Request, StructuredRun, StructuredStep
 from inference.structured_check import judge
 from inference.structured_grammar import Matcher
-from inference.tokens import TokenBytes
 from inference.trace import Step
 
 NUM_OPTIONS = 8

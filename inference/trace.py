@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,18 +180,18 @@ class Trace:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per step, the measured fields as columns; candidates are left out."""
-        from inference.trace_io import to_frame  # noqa: PLC0415  # pandas takes longer to import than a page may wait
+        from inference.run.trace_io import to_frame  # noqa: PLC0415  # pandas takes longer to import than a page may wait
 
         return to_frame(self)
 
     def to_json(self) -> str:
-        from inference.trace_io import to_json  # noqa: PLC0415  # pydantic, the same
+        from inference.run.trace_io import to_json  # noqa: PLC0415  # pydantic, the same
 
         return to_json(self)
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:
         """Read what `to_json` wrote; anything else is a TraceError with one sentence."""
-        from inference.trace_io import from_json  # noqa: PLC0415
+        from inference.run.trace_io import from_json  # noqa: PLC0415
 
         return from_json(text)

@@ -19,7 +19,7 @@ FORBIDDEN = {
     "pages/lab": {"torch", "transformers", "plotly", "pages.learn"},
 }
 # The second order, inside inference: arithmetic stands below everything that needs a model.
-ARITHMETIC = ("arithmetic/spec", "arithmetic/architectures", "arithmetic/hardware", "cost", "arithmetic/roofline", "arithmetic/metrics", "params", "trace")
+ARITHMETIC = ("arithmetic/spec", "arithmetic/architectures", "arithmetic/hardware", "cost", "arithmetic/roofline", "arithmetic/metrics", "run/params", "trace")
 HEAVY = {"torch", "transformers", "pandas", "pydantic", "numpy"}
 OWNER = "pages/ui/state.py"
 

@@ -6,7 +6,7 @@
 from typing import Any
 
 from inference.experiments import Job
-from inference.replay import Replay
+from inference.run.replay import Replay
 from inference.trace import Trace
 from inference.worker import BusyError
 from pages.ui import saved, state

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import TypeAdapter
 
-from inference.recipe import LONGEST_LINK, Recipe, from_query
+from inference.run.recipe import LONGEST_LINK, Recipe, from_query
 from quizzes.progress import Settings
 
 

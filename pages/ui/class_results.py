@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inference.arithmetic.units import significant
-from inference.trace_io import harmless_cell
+from inference.run.trace_io import harmless_cell
 from quizzes import (
     ChoiceQuestion,
     MultipleQuestion,

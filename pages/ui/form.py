@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 
 ORDERS = ("temperature, then the cuts", "the cuts, then temperature")
 SPEEDS = {"slow": 0.6, "steady": 0.25, "fast": 0.0}  # seconds between passes while playing

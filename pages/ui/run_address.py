@@ -1,6 +1,6 @@
 """The run on the main screen as its address: a link that reproduces it."""
 
-from inference.recipe import LONGEST_LINK, Recipe
+from inference.run.recipe import LONGEST_LINK, Recipe
 from pages.ui import state
 from pages.ui.screen import Screen
 

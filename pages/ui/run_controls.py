@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inference.recipe import LONGEST_LINK, Recipe, to_code
+from inference.run.recipe import LONGEST_LINK, Recipe, to_code
+from inference.run.trace_io import to_csv, to_perfetto
 from inference.trace import Trace
-from inference.trace_io import to_csv, to_perfetto
 from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS

@@ -7,8 +7,8 @@ from typing import Any
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.efficiency import Efficiency
-from inference.recipe import Recipe
-from inference.replay import Replay
+from inference.run.recipe import Recipe
+from inference.run.replay import Replay
 from inference.trace import Trace
 from quizzes import Answer
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from inference.laboratory import Laboratory
-from inference.recipe import Recipe, from_query
+from inference.run.recipe import Recipe, from_query
 from inference.trace import Trace
 from lessons import load_trace
 from pages.ui import cookies

@@ -8,7 +8,7 @@ import pytest
 
 from inference.agreement import PROMPT, Agreements, agreement_job, both_ways
 from inference.limits import Limits
-from inference.tokens import encode
+from inference.run.tokens import encode
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 

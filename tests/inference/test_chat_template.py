@@ -2,12 +2,12 @@
 
 import pytest
 
-from inference import tokens
-from inference.chat_template import filled
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.limits import Limits
 from inference.prefix_chat import chat_job
+from inference.run import tokens
+from inference.run.chat_template import filled
 from tests.inference.incomplete import engine, with_template
 
 PARTS = (

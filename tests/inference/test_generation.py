@@ -12,7 +12,7 @@ from transformers import Gemma2Config, Gemma2ForCausalLM, MistralConfig, Mistral
 from inference.cost import kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError
 from inference.generation import Generation
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.trace import Trace
 from inference.weights.random_model import byte_tokenizer
 from tests.inference.passes import advance, counted, failing_once, token_ids

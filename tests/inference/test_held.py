@@ -7,7 +7,7 @@ import pytest
 from inference.engine import Engine
 from inference.held import MOST_SHOWN, held
 from inference.limits import Limits
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from inference.runs import Runs
 from inference.worker import Worker
 

@@ -11,7 +11,7 @@ from inference.arithmetic.roofline import Ceilings
 from inference.ceilings import remembered
 from inference.engine import Engine
 from inference.laboratory import Laboratory
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 
 PATIENCE_S = 60
 

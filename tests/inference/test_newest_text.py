@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
-from inference import tokens
 from inference.engine import Engine
 from inference.generation import Generation
+from inference.run import tokens
 from inference.weights.random_model import byte_tokenizer
 
 BYTES = [f"<0x{byte:02X}>" for byte in (0x41, 0xC3, 0xA9, 0xE6, 0xBC, 0xA2, 0xFF)]

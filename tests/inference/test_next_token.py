@@ -111,7 +111,7 @@ def test_text_that_is_several_tokens_is_refused_with_their_ids(tiny: Engine) -> 
 
 @pytest.mark.real_model
 def test_the_capital_of_france_is_known_and_a_story_is_open(real: Engine) -> None:
-    from inference.params import SamplingParams  # noqa: PLC0415
+    from inference.run.params import SamplingParams  # noqa: PLC0415
     from inference.sampling_views import chain_view  # noqa: PLC0415
 
     kept = {}

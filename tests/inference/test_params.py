@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 
 EVERYTHING = SamplingParams(
     temperature=0.7,

@@ -9,8 +9,8 @@ import pytest
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.params import SamplingParams
-from inference.recipe import Recipe, from_query, to_code
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe, from_query, to_code
 from tests.inference.passes import advance
 
 FULL = Recipe(

@@ -4,8 +4,8 @@ import pytest
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.params import SamplingParams
-from inference.replay import Replay
+from inference.run.params import SamplingParams
+from inference.run.replay import Replay
 from inference.trace import Trace
 from tests.inference.passes import advance, counted
 

@@ -13,8 +13,8 @@ from inference.cost import kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError, measured_kv_bytes
 from inference.generation import Generation
 from inference.limits import Limits
-from inference.params import SamplingParams
-from inference.recipe import Recipe, from_query
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe, from_query
 from inference.runs import MAX_BRANCHES, Run, Runs
 from inference.worker import BusyError, Worker
 from tests.inference.passes import advance, counted, failing_once, token_ids

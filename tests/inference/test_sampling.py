@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import Stage, draw, sample, stages, step_rng
 
 WORKED = torch.tensor([3.0, 2.0, 1.0])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling_draws import chi_square, draw_many
 
 LOGITS = torch.tensor(np.random.default_rng(3).normal(0, 2, 5_000), dtype=torch.float32)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import stages
 from inference.sampling_lab import EXAMPLE_LOGITS, EXAMPLE_PARAMS, StageView
 from inference.sampling_views import chain_view, entropy_bits, order_view, worked_example

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
-from inference import tokens
 from inference.engine import Engine
 from inference.generation import Generation
+from inference.run import tokens
 from inference.weights import WeightsError
 
 CORPUS = ["The lighthouse keeper wrote a letter to the sea.", "Nobody has read the answer yet."] * 50

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from inference.draft import LOOK_UP
 from inference.limits import Limits
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.speculative import own_job, speculation_job
 from inference.speculative_records import Request, Speculated
 from tests.inference.drained import drained

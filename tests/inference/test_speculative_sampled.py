@@ -125,7 +125,7 @@ def _request(seed: int = 0) -> Request:
 def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -> None:
     """Passes and cache included. A first token is fed as part of the prompt, and drafts follow at once."""
     from inference.draft_sources import LookUp, probabilities  # noqa: PLC0415
-    from inference.params import SamplingParams  # noqa: PLC0415
+    from inference.run.params import SamplingParams  # noqa: PLC0415
     from inference.speculative_run import Speculation  # noqa: PLC0415
     from tests.inference.speculative_models import lively  # noqa: PLC0415
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from inference import tokens
 from inference.engine import Engine
 from inference.experiments import Work
 from inference.generation import Generation
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run import tokens
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.structured import Constraint, Kind, Request, StructuredRun
 from inference.structured_grammar import Matcher
 from inference.structured_run import generate

@@ -13,8 +13,8 @@ from inference.engine import Engine
 from inference.experiments import Experiments
 from inference.kept import Kept
 from inference.limits import Limits
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.structured import Constraint, Kind, Request, StructuredRun, structured_job
 from inference.structured_check import judge
 from inference.structured_input import check

@@ -8,8 +8,8 @@ import pytest
 
 from inference.engine import Engine
 from inference.limits import Limits
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.structured import Constraint, Kind, Request, structured_job
 from inference.structured_grammar import Matcher
 from inference.structured_input import MAX_BYTES, check

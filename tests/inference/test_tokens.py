@@ -6,11 +6,11 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from inference import tokens
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.limits import Limits
-from inference.recipe import Recipe
+from inference.run import tokens
+from inference.run.recipe import Recipe
 from tests.inference.incomplete import GS, engine, with_tokens_too_many, without
 
 TEXTS = ["Hello, world", "é 🧑‍🚀 漢字", " leading and trailing ", "line\nbreak\ttab", "<not special>"]

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from inference import trace_io
 from inference.arithmetic.roofline import Ceilings
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.params import SamplingParams
+from inference.run import trace_io
+from inference.run.params import SamplingParams
+from inference.run.trace_bounds import TraceError
+from inference.run.trace_io import harmless_cell, to_csv, to_perfetto
 from inference.trace import Trace
-from inference.trace_bounds import TraceError
-from inference.trace_io import harmless_cell, to_csv, to_perfetto
 from tests.inference.passes import advance
 
 ROOFS = Ceilings(

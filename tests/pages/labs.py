@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from streamlit.testing.v1 import AppTest
 
 from inference.experiments import Job
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from pages.ui.experiments import (
     batching,
     chain,

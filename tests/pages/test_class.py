@@ -4,8 +4,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from pages.ui import class_live, class_secret, saved
 from pages.ui.class_assignment import Assignment
 from pages.ui.class_secret import VARIABLE, Tries, teachers, tries

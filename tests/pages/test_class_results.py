@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from pages.ui.class_assignment import Assignment, from_settings, read_link
 from pages.ui.class_results import answer_key, idea_results, question_results, to_csv
 from quizzes import (

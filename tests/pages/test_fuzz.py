@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from pages.ui.state import laboratory
 from tests.pages import sockets
 from tests.pages.conftest import SHELL, open_step_through

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from inference.catalogue import hardware, models
 from inference.growth import MOST_TOKENS
 from inference.paged import Conversation, layout
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from pages.charts import palette
 from pages.charts.blocks import blocks
 from pages.charts.growth import cache_growth

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.predicted_run import predicted_run
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from pages.ui import saved
 from pages.ui.cookies import own_key
 from pages.ui.state import laboratory

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling_lab import ChainView, Drawn, Draws, OrderView
 from inference.sampling_views import chain_view, order_view
 from pages.charts import palette

@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from inference.next_token import prompt_job
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling import stages
 from pages.ui.experiments.sampler import PROMPTS, RUN, TYPED
 from pages.ui.state import laboratory

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.plan_link import to_query
 from inference.plan_settings import PlanSettings
-from inference.recipe import Recipe
+from inference.run.recipe import Recipe
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, run_of
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.recipe import Recipe
-from inference.tokens import TokenBytes
+from inference.run.recipe import Recipe
+from inference.run.tokens import TokenBytes
 from inference.trace import Trace
 from pages.ui.run_controls import changed
 from pages.ui.state import laboratory

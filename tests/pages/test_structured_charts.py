@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.structured import Constraint, Option, Request, StructuredRun, StructuredStep
 from pages.charts.palette import DECODE, INK, PREFILL
 from pages.charts.structured import feasible_mass, share, step_costs

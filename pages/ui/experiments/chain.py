@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.next_token import NextToken, prompt_job
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling_lab import MODEL, TOP_TEN, ChainView, StageView
 from pages.charts.sampling_bars import top_tokens
 from pages.charts.sampling_lab import rank_curve

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling_lab import Draws
 from pages.charts.sampling_bars import bin_name, draw_counts
 from pages.charts.units import significant

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.next_token import NextToken
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.sampling_lab import EXAMPLE_LOGITS, EXAMPLE_PARAMS, OrderView
 from pages.charts.sampling_lab import order_curve
 from pages.charts.tokens import visible

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inference.experiments import Job
 from inference.next_token import NextToken, find_token, prompt_job, step_job
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from pages.ui import actions, state
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job

@@ -6,8 +6,8 @@ from typing import TypeVar
 import streamlit as st
 
 from inference.files.json_text import json_text
-from inference.params import SamplingParams
-from inference.recipe import Recipe
+from inference.run.params import SamplingParams
+from inference.run.recipe import Recipe
 from inference.structured import Constraint, Request, StructuredRun, structured_job
 from inference.structured_schemas import EXAMPLES, Example
 from pages.charts.structured import feasible_mass, step_costs

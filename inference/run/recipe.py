@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
-from inference.params import SamplingParams
+from inference.run.params import SamplingParams
 from inference.trace import Trace
 
 LONGEST_LINK = 6_000  # characters; browsers and proxies cut longer ones

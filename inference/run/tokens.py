@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from inference.chat_template import around, filled
+from inference.run.chat_template import around, filled
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 

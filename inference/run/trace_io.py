@@ -16,8 +16,8 @@ from pydantic_core import SchemaValidator
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import Mla, ModelSpec, Moe
 from inference.files.json_text import json_text
+from inference.run.trace_bounds import LARGEST_FILE, TraceError, bounded, check_extent, check_size
 from inference.trace import Metadata, Step, StopReason, Token, Trace
-from inference.trace_bounds import LARGEST_FILE, TraceError, bounded, check_extent, check_size
 
 VERSION: Literal[1] = 1
 LARGEST = 2**53  # of a whole number: a chart in a browser holds none above it exactly
