@@ -21,8 +21,8 @@ from inference.cost import forward_work
 from inference.device import device_name
 from inference.diagnosis import CAUSES, Case, Pass
 from inference.engine import Engine
+from inference.jobs.worker import Worker
 from inference.request_events import in_chunks
-from inference.worker import Worker
 
 FOLDER = Path(__file__).parents[1] / "lessons/traces/diagnosis"
 NUM_TOKENS = 13  # of each answer: a prefill and 12 decode passes

@@ -16,10 +16,10 @@ from transformers import DynamicCache, PreTrainedTokenizerBase
 from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT, default_engine
 from inference.engine import Engine
-from inference.limits import Limits
+from inference.jobs.limits import Limits
+from inference.jobs.worker import Worker
 from inference.run.recipe import Recipe
 from inference.runs import Run, Runs
-from inference.worker import Worker
 
 _STEPS = 500
 _SHARED = (type, FunctionType, ModuleType, Engine, DynamicCache, PreTrainedTokenizerBase, torch.device, torch.dtype)

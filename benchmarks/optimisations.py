@@ -18,8 +18,8 @@ from inference.batching_lanes import requests_seen
 from inference.disaggregation import PRESETS as ARRIVALS
 from inference.disaggregation import Arrangement, Comparison, comparison_job, scenario
 from inference.disaggregation import requests as clients
-from inference.experiments import Job
-from inference.limits import Limits
+from inference.jobs.experiments import Job
+from inference.jobs.limits import Limits
 from inference.speculative import speculation_job
 from inference.speculative_presets import PRESETS as TEXTS
 

@@ -12,7 +12,7 @@ from benchmarks.models import default_engine
 from benchmarks.prediction import roofs, swept
 from inference import catalogue
 from inference.deployment import Deployment, Workload
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 from inference.own_machine import OwnPoint, held_against, median_error
 from inference.planner_error import select, summary
 from inference.ranking import rank

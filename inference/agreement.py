@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference.arithmetic.units import seconds
-from inference.bounded import PASS_S, Budget, reported
 from inference.cost import forward_work
-from inference.experiments import Job, Report, Work
+from inference.jobs.bounded import PASS_S, Budget, reported
+from inference.jobs.experiments import Job, Report, Work
 from inference.run import tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 PROMPT = "Once upon a time, in a small village by the sea, there lived an old clockmaker who"
 DTYPES = ("float32", "bfloat16")

@@ -10,12 +10,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from inference.cost import kv_bytes
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.trace import Phase
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 PAGE = 16
 """Tokens in a cache block, as in vLLM's default."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.sweep_run import check, measure
 from inference.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 ALONE, TOGETHER = "one after another", "in one pass"
 NUM_PROMPTS = 4

@@ -1,7 +1,7 @@
 """The requests the batching lab starts from. Each preset says what it is there to show; one has nothing to gain."""
 
 from inference.batching import Arrival, Comparison, Plan, serving_job
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 
 STATIC, CONTINUOUS = "static", "continuous"
 SLOTS, TOKENS_PER_PASS = 8, 512

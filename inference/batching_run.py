@@ -14,7 +14,7 @@ from transformers.generation.continuous_batching import ContinuousBatchingManage
 from transformers.generation.continuous_batching.requests import RequestState
 
 from inference.batching import PAGE, BatchPass, Comparison, Plan, Served, Share
-from inference.experiments import Report, Work
+from inference.jobs.experiments import Report, Work
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.generation import Generation
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 _CHUNK = 256  # tokens of a pass: a learner's step waits for one pass at most
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from inference.arithmetic.metrics import Request
 from inference.cost import kv_bytes
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.trace import Phase
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 Arrangement = Literal["colocated", "disaggregated"]
 ARRANGEMENTS: tuple[Arrangement, ...] = ("colocated", "disaggregated")

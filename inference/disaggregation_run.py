@@ -19,7 +19,7 @@ from inference.disaggregation_wire import (
     Timed,
 )
 from inference.engine import Engine
-from inference.experiments import Report, Work
+from inference.jobs.experiments import Report, Work
 
 _SHARED, _PREPARED = 0.05, 0.3  # of the work: when the weights are written, when the first request comes
 

@@ -11,8 +11,8 @@ from transformers import AttentionInterface
 from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
-from inference.bounded import Budget, Climb, Size, climb
 from inference.engine import Engine
+from inference.jobs.bounded import Budget, Climb, Size, climb
 
 _TOKENS = (1, 8, 32, 128, 512, 1024)
 """At the last, what one operation wrote has left the caches when the next reads it, as in a pass."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from inference.arithmetic.roofline import Ceilings
-from inference.experiments import Experiments
+from inference.jobs.experiments import Experiments
+from inference.jobs.worker import Worker
 from inference.roof_watch import BEATEN, RoofWatch, higher
 from inference.weights import WeightsError
-from inference.worker import Worker
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
     from inference.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -140,8 +140,8 @@ class Laboratory:
     def _load(self) -> None:
         from inference.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
         from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
-        from inference.kept import Kept  # noqa: PLC0415
-        from inference.limits import Limits  # noqa: PLC0415
+        from inference.jobs.kept import Kept  # noqa: PLC0415
+        from inference.jobs.limits import Limits  # noqa: PLC0415
         from inference.runs import Runs  # noqa: PLC0415
 
         try:

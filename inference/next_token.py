@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.run.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from inference.engine import Engine
     from inference.generation import Generation
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 
 class Vocabulary(Protocol):

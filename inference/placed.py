@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work as PassWork
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.sweeps import Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 MOST_BANDWIDTH = 100e12  # bytes/s; the fastest memory in the catalogue reads 8e12
 MOST_ABOVE = 1.5

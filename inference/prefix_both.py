@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from inference.experiments import Report
+from inference.jobs.experiments import Report
 from inference.paged import equal_start
 
 if TYPE_CHECKING:

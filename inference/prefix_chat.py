@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.prefix_both import BothWays, decode_both
 from inference.prefix_prompts import inside
 from inference.prefix_records import Served, check_request
@@ -16,7 +16,7 @@ from inference.run.chat_template import filled
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 NUM_TURNS, REPLY_TOKENS, REPEATS = 5, 16, 2
 ASKED = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.paged import equal_start
 from inference.prefix_both import BothWays, decode_both
 from inference.prefix_prompts import document, question, with_change
@@ -17,7 +17,7 @@ from inference.run import tokens
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 REPEATS = 3
 NEW_TOKENS = 12

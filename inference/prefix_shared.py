@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.prefix_prompts import document, question
 from inference.prefix_records import Served, check_request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 NUM_LEARNERS = 12
 MOST_LEARNERS = 200

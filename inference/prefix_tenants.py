@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.prefix_prompts import document, inside
 from inference.prefix_records import Served, check_request, median_ttft_s
 from inference.run import tokens
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 REPEATS = 3
 RECORD_TOKENS = 240

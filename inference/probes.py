@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inference.arithmetic.units import seconds
-from inference.bounded import PASS_S, Budget, Size, climb, reported
 from inference.cost import forward_work, kv_bytes
-from inference.experiments import Job, Report, Work
+from inference.jobs.bounded import PASS_S, Budget, Size, climb, reported
+from inference.jobs.experiments import Job, Report, Work
 from inference.module_hooks import Group, Modules, clock, find_modules, hooked
 from inference.trace import Phase
 
 if TYPE_CHECKING:
     from inference.engine import Engine, Forward
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 TOTAL_S = 60.0
 """Of passes in each phase."""

@@ -5,13 +5,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.sweep_run import check, measure
 from inference.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 WITH, WITHOUT = "with cache", "without cache"
 SHORTEST, LONGEST = 16, 1024

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
 
-from inference.bounded import Budget, Climb, Size, climb
 from inference.engine import Engine
+from inference.jobs.bounded import Budget, Climb, Size, climb
 
 Measuring = Generator[float, None, Climb]
 _REPEATS = 15

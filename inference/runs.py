@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from inference.cost import kv_bytes
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.limits import Limits
+from inference.jobs.worker import BusyError, Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.trace import Trace
-from inference.worker import BusyError, Worker
 
 
 @dataclass(slots=True, eq=False)

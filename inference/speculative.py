@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from inference.draft import LOOK_UP
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.speculative_presets import PRESETS
 from inference.speculative_records import NUM_DRAFTED, Request, Speculated
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 NUM_REPEATS = 3
 

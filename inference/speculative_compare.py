@@ -7,9 +7,9 @@ from inference.cost import kv_bytes
 from inference.draft import LOOK_UP, draft_name
 from inference.draft_sources import open_draft
 from inference.engine import Engine
-from inference.experiments import Report, Work
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.experiments import Report, Work
+from inference.jobs.limits import Limits
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe

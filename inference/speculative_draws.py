@@ -8,7 +8,7 @@ from torch import Tensor
 from inference.draft import LOOK_UP
 from inference.draft_sources import Proposal, Proposing, open_draft, probabilities
 from inference.engine import Engine
-from inference.experiments import Report, Work
+from inference.jobs.experiments import Report, Work
 from inference.run import tokens
 from inference.sampling import step_rng
 from inference.sampling_draws import chi_square

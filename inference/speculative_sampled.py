@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.ranges import Range
 from inference.draft import LOOK_UP
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.sampling_lab import ChiSquare
 from inference.speculative import preset_request
 from inference.speculative_records import Request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 NUM_DRAWS = 2_000
 MOST_DRAWS = 20_000

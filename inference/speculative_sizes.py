@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference.draft import LOOK_UP
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.speculative import preset_request
 from inference.speculative_records import Speculated
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 SIZES = (1, 2, 4, 8, 16)
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.run.recipe import Recipe
 from inference.trace import Phase
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 Kind = Literal["JSON schema", "regular expression", "choices"]
 Ending = Literal["constraint met", "end token", "maximum", "context full"]

@@ -16,7 +16,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from inference import killable
+from inference.jobs import killable
 from inference.structured import Constraint, choices
 from inference.structured_drafts import draft_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 
-from inference import killable
+from inference.jobs import killable
 from inference.structured import Constraint, choices
 from inference.structured_drafts import check_against_its_draft
 

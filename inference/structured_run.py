@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from inference.engine import Engine
-from inference.experiments import Report, Work
 from inference.generation import Generation
+from inference.jobs.experiments import Report, Work
 from inference.run.recipe import Recipe
 from inference.run.tokens import TokenBytes
 from inference.sampling import draw, stages, step_rng

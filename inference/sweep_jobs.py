@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from inference.experiments import Job, Work
+from inference.jobs.experiments import Job, Work
 from inference.sweep_run import check, measure
 from inference.sweeps import Case, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 PROMPT_LENGTHS = (1, 4, 16, 64, 128, 256, 512, 1024, 2048)
 CONTEXT_LENGTHS = (16, 128, 256, 512, 1024, 2048)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from inference.arithmetic.spec import ModelSpec
-from inference.bounded import PASS_S, Budget
 from inference.cost import kv_bytes
-from inference.experiments import Report, Work
+from inference.jobs.bounded import PASS_S, Budget
+from inference.jobs.experiments import Report, Work
 from inference.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 FEWEST, MOST = 3, 9
 """Counted repeats of a pass, after one warm-up."""

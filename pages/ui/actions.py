@@ -5,10 +5,10 @@
 
 from typing import Any
 
-from inference.experiments import Job
+from inference.jobs.experiments import Job
+from inference.jobs.worker import BusyError
 from inference.run.replay import Replay
 from inference.trace import Trace
-from inference.worker import BusyError
 from pages.ui import saved, state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
 from pages.ui.pending import submit

@@ -5,7 +5,7 @@ from typing import TypeVar
 import streamlit as st
 from pydantic import TypeAdapter
 
-from inference.experiments import Experiment, Job
+from inference.jobs.experiments import Experiment, Job
 from inference.sweep_io import to_csv
 from inference.sweeps import Sweep
 from pages.charts.units import percent

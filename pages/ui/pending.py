@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from inference.arithmetic.roofline import share_of_roof
+from inference.jobs.worker import BusyError
 from inference.trace import Trace
-from inference.worker import BusyError
 from pages.charts.run import step_work
 from pages.ui import state
 from pages.ui.screen import Screen, Tab, sentence

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from inference.experiments import Experiment, Job
-from inference.predicted_run import NUM_TOKENS, predicted_run
+from inference.jobs.experiments import Experiment, Job
+from inference.jobs.predicted_run import NUM_TOKENS, predicted_run
 from inference.trace import Trace
 from pages.charts.run import latency_per_pass
 from pages.charts.tokens import visible

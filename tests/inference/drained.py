@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import TypeVar
 
-from inference.experiments import Report, Work
+from inference.jobs.experiments import Report, Work
 
 T = TypeVar("T")
 Y = TypeVar("Y")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.agreement import PROMPT, Agreements, agreement_job, both_ways
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.run.tokens import encode
 from tests.inference.drained import drained
 from tests.inference.passes import counted

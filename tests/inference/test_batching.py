@@ -23,7 +23,7 @@ from inference.batching import (
 )
 from inference.batching_lanes import Span, lanes, requests_seen
 from inference.batching_presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import outputs
 

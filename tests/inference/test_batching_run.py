@@ -10,7 +10,7 @@ import pytest
 
 from inference.batching import Arrival, Plan, serving_job
 from inference.batching_presets import LONG, MIXED, PRESETS, batching_job
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import failing_once, outputs
 

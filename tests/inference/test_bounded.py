@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from inference.bounded import CALL_S, Budget, Climb, Size, Timed, climb
-from inference.worker import Worker
+from inference.jobs.bounded import CALL_S, Budget, Climb, Size, Timed, climb
+from inference.jobs.worker import Worker
 from tests.inference.drained import to_end
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.prefix_chat import chat_job
 from inference.run import tokens
 from inference.run.chat_template import filled

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.diagnosis_cases import CHUNK, NUM_TOKENS, SHORT, SLOW_S, Recorder, record
 from inference.arithmetic.metrics import itl_s
 from inference.engine import Engine
-from inference.worker import Worker
+from inference.jobs.worker import Worker
 
 LONG, CONTEXT = 200, 400
 

@@ -25,7 +25,7 @@ from inference.disaggregation import (
 from inference.disaggregation_wire import prompt_ids
 from inference.engine import Engine
 from inference.fleet_check import check
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 
 ASKS = (Ask(0.0, 12, 9), Ask(0.0, 8, 5), Ask(0.05, 100, 3), Ask(0.1, 6, 1))

@@ -14,8 +14,8 @@ import pytest
 
 from inference.disaggregation import Ask, Comparison, comparison_job
 from inference.engine import Engine
-from inference.experiments import Report
-from inference.limits import Limits
+from inference.jobs.experiments import Report
+from inference.jobs.limits import Limits
 
 pytestmark = pytest.mark.slow
 
@@ -136,7 +136,7 @@ time.sleep(600)
 _PARENT = """
 from inference.disaggregation import comparison_job
 from inference.engine import Engine
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from tests.inference.test_disaggregation_faults import ASKS
 for report in comparison_job(ASKS).begin(Engine.load("random:tiny"), Limits()):
     print(report.doing, flush=True)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.experiments import MAX_RUNNING, Experiments, Job, Report, Work
-from inference.kept import Kept
-from inference.limits import Limits
-from inference.worker import BusyError, Worker
+from inference.jobs.experiments import MAX_RUNNING, Experiments, Job, Report, Work
+from inference.jobs.kept import Kept
+from inference.jobs.limits import Limits
+from inference.jobs.worker import BusyError, Worker
 
 if TYPE_CHECKING:
     from inference.engine import Engine

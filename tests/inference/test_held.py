@@ -6,10 +6,10 @@ import pytest
 
 from inference.engine import Engine
 from inference.held import MOST_SHOWN, held
-from inference.limits import Limits
+from inference.jobs.limits import Limits
+from inference.jobs.worker import Worker
 from inference.run.recipe import Recipe
 from inference.runs import Runs
-from inference.worker import Worker
 
 PATIENCE_S = 30
 PUBLIC = "Monday, Tuesday, Wednesday,"

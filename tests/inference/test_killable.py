@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inference import killable
+from inference.jobs import killable
 
 PATIENCE_S = 60
 

@@ -4,7 +4,7 @@ import pytest
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.next_token import find_token, prompt_job, step_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted

@@ -11,8 +11,8 @@ from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.cost import Work, forward_work
 from inference.engine import Engine
-from inference.experiments import Report
-from inference.limits import Limits
+from inference.jobs.experiments import Report
+from inference.jobs.limits import Limits
 from inference.placed import Placed, doubt, place, reasons, roofs_job, work_of
 from inference.sweeps import Point, Setting, Sweep
 

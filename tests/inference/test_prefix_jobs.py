@@ -11,9 +11,9 @@ from inference import prefix_chat, prefix_pair, prefix_shared, prefix_tenants
 from inference.arithmetic.estimate import estimate
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
-from inference.experiments import Job
-from inference.kept import Kept
-from inference.limits import Limits
+from inference.jobs.experiments import Job
+from inference.jobs.kept import Kept
+from inference.jobs.limits import Limits
 from inference.prefix_chat import Style, chat_job
 from inference.prefix_pair import PairPrompts, pair_job
 from inference.prefix_prompts import document, question, with_change

@@ -10,9 +10,9 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from inference.engine import Engine
-from inference.experiments import Report
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.experiments import Report
+from inference.jobs.limits import Limits
 from inference.module_hooks import GROUPS, Span, clock, find_modules, hooked
 from inference.probes import ModuleTimes, measure, modules_job
 from tests.inference.passes import counted

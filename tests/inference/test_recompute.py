@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.experiments import Experiments
-from inference.kept import Kept
-from inference.limits import Limits
+from inference.jobs.experiments import Experiments
+from inference.jobs.kept import Kept
+from inference.jobs.limits import Limits
+from inference.jobs.worker import Worker
 from inference.recompute import (
     LENGTHS,
     WITH,
@@ -22,7 +23,6 @@ from inference.recompute import (
     token_forwards,
 )
 from inference.sweeps import Point, Setting, Sweep
-from inference.worker import Worker
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 

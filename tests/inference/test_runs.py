@@ -12,11 +12,11 @@ from transformers import DynamicCache
 from inference.cost import kv_bytes_per_token
 from inference.engine import Engine, OutOfMemoryError, measured_kv_bytes
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.limits import Limits
+from inference.jobs.worker import BusyError, Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe, from_query
 from inference.runs import MAX_BRANCHES, Run, Runs
-from inference.worker import BusyError, Worker
 from tests.inference.passes import advance, counted, failing_once, token_ids
 
 PATIENCE_S = 30  # for a tiny pass; only a broken worker takes as long

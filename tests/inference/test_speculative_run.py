@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.draft import LOOK_UP
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.speculative import own_job, speculation_job
 from inference.speculative_records import Request, Speculated

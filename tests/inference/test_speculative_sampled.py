@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import TypeAdapter
 
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.speculative_records import Request
 from inference.speculative_sampled import SampledDraws, draws_job
 from tests.inference.drained import drained

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from inference.engine import Engine
-from inference.experiments import Work
 from inference.generation import Generation
+from inference.jobs.experiments import Work
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe

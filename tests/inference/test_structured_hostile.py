@@ -10,15 +10,15 @@ import psutil
 import pytest
 
 from inference.engine import Engine
-from inference.experiments import Experiments
-from inference.kept import Kept
-from inference.limits import Limits
+from inference.jobs.experiments import Experiments
+from inference.jobs.kept import Kept
+from inference.jobs.limits import Limits
+from inference.jobs.worker import Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structured import Constraint, Kind, Request, StructuredRun, structured_job
 from inference.structured_check import judge
 from inference.structured_input import check
-from inference.worker import Worker
 from tests import hostile
 from tests.inference.drained import drained
 

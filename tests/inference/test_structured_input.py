@@ -7,7 +7,7 @@ import time
 import pytest
 
 from inference.engine import Engine
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structured import Constraint, Kind, Request, structured_job

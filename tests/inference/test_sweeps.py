@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inference.experiments import Report, Work
-from inference.limits import Limits
+from inference.jobs.experiments import Report, Work
+from inference.jobs.limits import Limits
 from inference.recompute import recompute_job
 from inference.sweep_io import COLUMNS, to_csv
 from inference.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.limits import Limits
+from inference.jobs.limits import Limits
 from inference.run import tokens
 from inference.run.recipe import Recipe
 from tests.inference.incomplete import GS, engine, with_tokens_too_many, without

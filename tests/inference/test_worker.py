@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from inference.worker import BusyError, Worker
+from inference.jobs.worker import BusyError, Worker
 
 PATIENCE_S = 30  # for what must come at once; only a broken worker takes as long
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from streamlit.testing.v1 import AppTest
 
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 from inference.run.recipe import Recipe
 from pages.ui.experiments import (
     batching,

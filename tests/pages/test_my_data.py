@@ -6,7 +6,7 @@ import threading
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.predicted_run import predicted_run
+from inference.jobs.predicted_run import predicted_run
 from inference.run.recipe import Recipe
 from pages.ui import saved
 from pages.ui.cookies import own_key

@@ -5,7 +5,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.predicted_run import predicted_run
+from inference.jobs.predicted_run import predicted_run
 from pages.ui import saved
 from pages.ui.state import laboratory, quizzes
 from quizzes import PredictQuestion

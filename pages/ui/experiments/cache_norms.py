@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from inference.cache_tensors import value_norms
+from inference.jobs.worker import BusyError
 from inference.trace import Trace
-from inference.worker import BusyError
 from pages.charts.cache_map import norms_map
 from pages.charts.units import significant
 from pages.ui import state

@@ -8,7 +8,7 @@ import streamlit as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 from inference.placed import Placed, doubt, place, roofs_job, words
 from inference.sweep_jobs import batch_job, prompt_job
 from inference.sweeps import Sweep

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 from inference.next_token import NextToken, find_token, prompt_job, step_job
 from inference.run.params import SamplingParams
 from pages.ui import actions, state

@@ -7,7 +7,7 @@ from typing import TypeVar
 import streamlit as st
 
 from inference.draft import LOOK_UP, draft_name
-from inference.experiments import Job
+from inference.jobs.experiments import Job
 from inference.speculative import own_job, speculation_job
 from inference.speculative_presets import PRESETS
 from inference.speculative_records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated

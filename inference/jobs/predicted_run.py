@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inference.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Work
 from inference.run.recipe import Recipe
 from inference.trace import Trace
 
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.generation import Generation
-    from inference.limits import Limits
+    from inference.jobs.limits import Limits
 
 NUM_TOKENS = 24
 

@@ -1,4 +1,4 @@
-"""The process that `inference.killable` starts and may kill: imports what it is asked to call, and calls it."""
+"""The process that `killable` starts and may kill: imports what it is asked to call, and calls it."""
 
 import math
 import resource

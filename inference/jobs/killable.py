@@ -20,7 +20,7 @@ MEMORY_BYTES = 512_000_000
 """Of address space, of which Python and the libraries take a fifth."""
 _AT_ONCE = 2  # a hostile text holds one for its deadline, and the other serves the rest
 _START_S = 60.0  # to start Python and import, on a machine that does much else
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class KilledError(RuntimeError):
@@ -32,7 +32,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._line, theirs = Pipe()
-        command = [sys.executable, "-m", "inference.killable_process", str(theirs.fileno()), str(MEMORY_BYTES)]
+        command = [sys.executable, "-m", "inference.jobs.killable_process", str(theirs.fileno()), str(MEMORY_BYTES)]
         self._process = subprocess.Popen(
             command,
             cwd=_ROOT,

@@ -11,12 +11,12 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from inference.worker import BusyError, Worker
+from inference.jobs.worker import BusyError, Worker
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.kept import Kept
-    from inference.limits import Limits
+    from inference.jobs.kept import Kept
+    from inference.jobs.limits import Limits
 
 T = TypeVar("T")
 MAX_RUNNING = 8

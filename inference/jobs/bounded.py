@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from inference.arithmetic.units import seconds
-from inference.experiments import Report
+from inference.jobs.experiments import Report
 
 T = TypeVar("T")
 CALL_S = 0.25
