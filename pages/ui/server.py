@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from inference.laboratory import Laboratory
+from inference.server.laboratory import Laboratory
 from pages.ui import bookmark, cookies
 from pages.ui.addresses import canonical
 from pages.ui.course import course

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 import streamlit as st
 
-from inference.laboratory import Laboratory
 from inference.run.recipe import Recipe, from_query
+from inference.server.laboratory import Laboratory
 from inference.trace import Trace
 from lessons import load_trace
 from pages.ui import cookies
@@ -22,7 +22,7 @@ from pages.ui.screen import Tab, sentence
 from quizzes import Problem, Question, open_quizzes
 
 if TYPE_CHECKING:
-    from inference.runs import Run
+    from inference.server.runs import Run
 
 T = TypeVar("T")
 START_RECORDING = "lighthouse"

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from inference.engine import Engine
-from inference.held import MOST_SHOWN, held
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
 from inference.run.recipe import Recipe
-from inference.runs import Runs
+from inference.server.held import MOST_SHOWN, held
+from inference.server.runs import Runs
 
 PATIENCE_S = 30
 PUBLIC = "Monday, Tuesday, Wednesday,"

@@ -10,8 +10,8 @@ import pytest
 from inference.arithmetic.roofline import Ceilings
 from inference.ceilings import remembered
 from inference.engine import Engine
-from inference.laboratory import Laboratory
 from inference.run.recipe import Recipe
+from inference.server.laboratory import Laboratory
 
 PATIENCE_S = 60
 

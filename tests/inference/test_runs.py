@@ -16,7 +16,7 @@ from inference.jobs.limits import Limits
 from inference.jobs.worker import BusyError, Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe, from_query
-from inference.runs import MAX_BRANCHES, Run, Runs
+from inference.server.runs import MAX_BRANCHES, Run, Runs
 from tests.inference.passes import advance, counted, failing_once, token_ids
 
 PATIENCE_S = 30  # for a tiny pass; only a broken worker takes as long

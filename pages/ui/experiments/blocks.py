@@ -66,7 +66,7 @@ def paged_blocks(settings: BlocksSettings = _DEFAULT, *, key: str = "blocks", is
 
 
 def _live() -> tuple[Held, ...]:
-    from inference.held import held  # noqa: PLC0415  # it knows runs, and with them torch: only once they are there
+    from inference.server.held import held  # noqa: PLC0415  # it knows runs, and with them torch: only once they are there
 
     runs = state.laboratory().runs
     return held(runs, state.learner(), public_prompts=frozenset(EXAMPLES.values())) if runs else ()

@@ -18,7 +18,7 @@ from pages.ui.live_chart import Table, live_chart
 from pages.ui.screen import sentence
 
 if TYPE_CHECKING:
-    from inference.runs import Run
+    from inference.server.runs import Run
 
 HEIGHT = 360
 KINDS = ("keys", "values")

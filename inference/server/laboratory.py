@@ -19,7 +19,7 @@ from inference.weights import WeightsError
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.jobs.limits import Limits
-    from inference.runs import Runs
+    from inference.server.runs import Runs
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class Laboratory:
         from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
         from inference.jobs.kept import Kept  # noqa: PLC0415
         from inference.jobs.limits import Limits  # noqa: PLC0415
-        from inference.runs import Runs  # noqa: PLC0415
+        from inference.server.runs import Runs  # noqa: PLC0415
 
         try:
             self.limits = Limits()

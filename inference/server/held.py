@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from inference.paged import Conversation, Held, same_beginning
-from inference.runs import Run, Runs
+from inference.server.runs import Run, Runs
 
 MOST_SHOWN = 8
 """Conversations; the most recently used of the others."""
