@@ -18,10 +18,10 @@ from pydantic import TypeAdapter
 
 from inference.arithmetic.metrics import Request
 from inference.cost import forward_work
-from inference.device import device_name
 from inference.diagnosis import CAUSES, Case, Pass
 from inference.engine import Engine
 from inference.jobs.worker import Worker
+from inference.machine.device import device_name
 from inference.request_events import in_chunks
 
 FOLDER = Path(__file__).parents[1] / "lessons/traces/diagnosis"

@@ -5,9 +5,9 @@ import statistics
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from inference.arithmetic.roofline import Ceilings
-from inference.ceilings import measure
 from inference.cost import forward_work
 from inference.engine import Engine
+from inference.machine.ceilings import measure
 
 _CONTEXT = 512
 _PREFILL_EVERY = 6  # a prefill takes ten times as long as a decode

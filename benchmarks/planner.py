@@ -13,11 +13,11 @@ from benchmarks.prediction import roofs, swept
 from inference import catalogue
 from inference.deployment import Deployment, Workload
 from inference.jobs.experiments import Job
+from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
+from inference.machine.sweeps import Sweep
 from inference.own_machine import OwnPoint, held_against, median_error
 from inference.planner_error import select, summary
 from inference.ranking import rank
-from inference.sweep_jobs import batch_job, context_job, prompt_job
-from inference.sweeps import Sweep
 
 _ROUNDS, _REPEATS = 3, 9
 _SWEEPS: dict[str, Callable[[], Job[Sweep]]] = {

@@ -9,12 +9,12 @@ import time
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from inference.arithmetic.roofline import Ceilings
-from inference.ceilings import measure
 from inference.engine import Engine
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
-from inference.sweep_jobs import batch_job, context_job, prompt_job
-from inference.sweeps import Point, Sweep
+from inference.machine.ceilings import measure
+from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
+from inference.machine.sweeps import Point, Sweep
 from inference.trace import Phase
 
 _ROUNDS = 3

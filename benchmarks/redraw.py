@@ -15,9 +15,9 @@ from playwright.sync_api import Page
 
 from benchmarks.browser import chromium, fresh_page
 from benchmarks.measurement import Measurement
-from inference.placed import Placed, work_of
-from inference.sweep_jobs import prefill
-from inference.sweeps import Point
+from inference.machine.placed import Placed, work_of
+from inference.machine.sweep_jobs import prefill
+from inference.machine.sweeps import Point
 from inference.trace import Step, Trace
 from lessons import load_trace
 from pages.charts.lab_roofline import lab_roofline

@@ -90,7 +90,7 @@ def _prompt(engine: "Engine") -> list[int]:
 
 def _rate(engine: "Engine", at: float) -> Generator[Report[Agreements], None, float]:
     """FLOP/s of the largest product that is cheap: a dtype without arithmetic of its own shows here."""
-    from inference.roof_parts import products  # noqa: PLC0415  # pages import this module, and must not wait for torch
+    from inference.machine.roof_parts import products  # noqa: PLC0415  # pages import this module, and must not wait for torch
 
     found = yield from reported(products(engine, Budget(1.0)), "how fast this machine multiplies", at)
     newest = found.timed[-1]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.sweeps import Point
+from inference.machine.sweeps import Point
 
 
 @dataclass(frozen=True, slots=True)

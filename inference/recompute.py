@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inference.jobs.experiments import Job, Work
-from inference.sweep_run import check, measure
-from inference.sweeps import Case, Point, Setting, Sweep
+from inference.machine.sweep_run import check, measure
+from inference.machine.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine

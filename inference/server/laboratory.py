@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from inference.arithmetic.roofline import Ceilings
 from inference.jobs.experiments import Experiments
 from inference.jobs.worker import Worker
-from inference.roof_watch import BEATEN, RoofWatch, higher
+from inference.machine.roof_watch import BEATEN, RoofWatch, higher
 from inference.weights import WeightsError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Laboratory:
 
     def measure_ceilings(self, keep: Ceilings | None = None) -> "Future[Ceilings] | None":
         """Measure this machine's roofs again, between the learners' passes; what was higher in `keep` stays."""
-        from inference.ceilings import measure, remember  # noqa: PLC0415  # torch must not hold up the first page
+        from inference.machine.ceilings import measure, remember  # noqa: PLC0415  # torch must not hold up the first page
 
         engine = self.engine
         if engine is None or self.ceilings_fraction is not None:
@@ -138,10 +138,10 @@ class Laboratory:
         return self.worker.submit_background(report())
 
     def _load(self) -> None:
-        from inference.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
         from inference.engine import Engine  # noqa: PLC0415  # the first page must not wait for it
         from inference.jobs.kept import Kept  # noqa: PLC0415
         from inference.jobs.limits import Limits  # noqa: PLC0415
+        from inference.machine.ceilings import remembered  # noqa: PLC0415  # torch takes seconds to import:
         from inference.server.runs import Runs  # noqa: PLC0415
 
         try:

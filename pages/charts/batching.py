@@ -10,7 +10,7 @@ from inference.batching import Served
 from inference.batching_cost import BatchCost, tokens_per_s
 from inference.batching_lanes import requests_seen
 from inference.batching_prefill import Batched
-from inference.sweeps import Point
+from inference.machine.sweeps import Point
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.lanes import axis, panels
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure

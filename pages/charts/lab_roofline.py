@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings, attainable
-from inference.placed import Placed
-from inference.placed import words as pass_words
+from inference.machine.placed import Placed
+from inference.machine.placed import words as pass_words
 from inference.trace import Phase
 from pages.charts.explained import shares, verdict
 from pages.charts.factors import log_label, log_range

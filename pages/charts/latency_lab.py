@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.estimate import PrefillTerms
-from inference.sweeps import Point
+from inference.machine.sweeps import Point
 from inference.trace import Phase
 from inference.waterfall import Stage
 from pages.charts.factors import log_label, log_range, log_ticks

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inference.sweeps import Point
+from inference.machine.sweeps import Point
 
 
 def medians_ms(points: Sequence[Point]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

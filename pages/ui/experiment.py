@@ -6,8 +6,8 @@ import streamlit as st
 from pydantic import TypeAdapter
 
 from inference.jobs.experiments import Experiment, Job
-from inference.sweep_io import to_csv
-from inference.sweeps import Sweep
+from inference.machine.sweep_io import to_csv
+from inference.machine.sweeps import Sweep
 from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.clock import clock

@@ -1,7 +1,7 @@
 """What is known about this machine's roofs beside their values: the spread, what beat them, what was left out."""
 
 from inference.arithmetic.roofline import OVERHEAD, READ, Ceilings, Spread
-from inference.roof_watch import widest
+from inference.machine.roof_watch import widest
 from pages.charts.units import percent, scaled, seconds
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from inference.elementwise import _without_products, seconds_per_value, values
 from inference.engine import Engine
 from inference.jobs.bounded import Budget
+from inference.machine.elementwise import _without_products, seconds_per_value, values
 
 
 @pytest.fixture(params=["tiny", "gpt2-like"])

@@ -8,8 +8,8 @@ from shutil import copytree
 import pytest
 
 from inference.arithmetic.roofline import Ceilings
-from inference.ceilings import remembered
 from inference.engine import Engine
+from inference.machine.ceilings import remembered
 from inference.run.recipe import Recipe
 from inference.server.laboratory import Laboratory
 
@@ -117,7 +117,7 @@ def test_roofs_that_a_pass_beat_are_measured_again_once_and_never_get_lower(
     laboratory.wait(PATIENCE_S)
     assert laboratory.doubt_ceilings(share=1.5) is None, "not so soon after the start"
     assert laboratory.ceilings_beaten_by == pytest.approx(0.5)
-    monkeypatch.setattr("inference.roof_watch.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("inference.machine.roof_watch.FIRST_PAUSE_S", 0.0)
     laboratory = open_laboratory("random:tiny")
     laboratory.start()
     laboratory.wait(PATIENCE_S)

@@ -13,8 +13,8 @@ from inference.cost import Work, forward_work
 from inference.engine import Engine
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
-from inference.placed import Placed, doubt, place, reasons, roofs_job, work_of
-from inference.sweeps import Point, Setting, Sweep
+from inference.machine.placed import Placed, doubt, place, reasons, roofs_job, work_of
+from inference.machine.sweeps import Point, Setting, Sweep
 
 ROUND = Ceilings("a machine", "float32", bandwidth=10e9, flops=100e9, overhead_s=0.010, measured_on="", threads=1)
 SMOLLM2 = dataclasses.replace(models()["smollm2-135m"], weight_bits=32, kv_bits=32)

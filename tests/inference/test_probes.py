@@ -13,8 +13,8 @@ from inference.engine import Engine
 from inference.generation import Generation
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
-from inference.module_hooks import GROUPS, Span, clock, find_modules, hooked
-from inference.probes import ModuleTimes, measure, modules_job
+from inference.machine.module_hooks import GROUPS, Span, clock, find_modules, hooked
+from inference.machine.probes import ModuleTimes, measure, modules_job
 from tests.inference.passes import counted
 
 pytestmark = pytest.mark.measures
@@ -166,7 +166,7 @@ def test_two_caches_that_do_not_fit_are_refused_with_the_number(tiny: Engine) ->
 def test_a_prefill_that_would_hold_everybody_up_is_refused_with_a_length_that_would_not(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.probes.PASS_S", 1e-6)
+    monkeypatch.setattr("inference.machine.probes.PASS_S", 1e-6)
     with counted(tiny) as passes, pytest.raises(ValueError, match=r"prefills of 300 tokens.*choose 1 or fewer"):
         finished(tiny, 300)
     assert max(passes) == 16, "not even the second of the short passes is begun"
@@ -175,7 +175,7 @@ def test_a_prefill_that_would_hold_everybody_up_is_refused_with_a_length_that_wo
 def test_repeats_that_were_not_made_for_lack_of_time_are_said(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.probes.TOTAL_S", 0.0)
+    monkeypatch.setattr("inference.machine.probes.TOTAL_S", 0.0)
     found = finished(tiny, 12)
     assert [len(one.plain_s) for one in found.passes] == [1, 1]
     assert found.left_out == (

@@ -11,6 +11,7 @@ from inference.jobs.experiments import Experiments
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
+from inference.machine.sweeps import Point, Setting, Sweep
 from inference.recompute import (
     LENGTHS,
     WITH,
@@ -22,7 +23,6 @@ from inference.recompute import (
     recompute_job,
     token_forwards,
 )
-from inference.sweeps import Point, Setting, Sweep
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 

@@ -7,7 +7,7 @@ import pytest
 
 from inference.arithmetic.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread, share_of_roof
 from inference.cost import Work
-from inference.roof_watch import BEATEN, FIRST_PAUSE_S, LONGEST_PAUSE_S, WIDE, RoofWatch, higher, widest
+from inference.machine.roof_watch import BEATEN, FIRST_PAUSE_S, LONGEST_PAUSE_S, WIDE, RoofWatch, higher, widest
 
 CALM = Ceilings(
     "a machine",

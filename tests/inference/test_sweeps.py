@@ -12,11 +12,11 @@ import pytest
 
 from inference.jobs.experiments import Report, Work
 from inference.jobs.limits import Limits
+from inference.machine.sweep_io import COLUMNS, to_csv
+from inference.machine.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
+from inference.machine.sweep_run import FEWEST, MOST, check, measure
+from inference.machine.sweeps import Case, Point, Setting, Sweep
 from inference.recompute import recompute_job
-from inference.sweep_io import COLUMNS, to_csv
-from inference.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
-from inference.sweep_run import FEWEST, MOST, check, measure
-from inference.sweeps import Case, Point, Setting, Sweep
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_batch_is_fed_as_rows_of_one_pass(tiny: Engine) -> None:
 def test_without_time_the_smallest_setting_is_measured_once_and_the_others_are_said(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.sweep_run.TOTAL_S", 0.0)
+    monkeypatch.setattr("inference.machine.sweep_run.TOTAL_S", 0.0)
     sweep, _ = _run(prompt_job((64, 4, 16)).begin(tiny, Limits()))
     assert [(point.setting.num_query_tokens, len(point.times_s)) for point in sweep.points] == [(4, 1)]
     assert sweep.left_out == (
@@ -107,7 +107,7 @@ def test_without_time_the_smallest_setting_is_measured_once_and_the_others_are_s
 def test_a_pass_expected_to_hold_others_up_is_left_out_with_both_arms_of_its_case(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.sweep_run.PASS_S", 1e-9)
+    monkeypatch.setattr("inference.machine.sweep_run.PASS_S", 1e-9)
     with counted(tiny) as passes:
         sweep, _ = _run(recompute_job((8, 32)).begin(tiny, Limits()))
     assert max(passes) == 8

@@ -57,7 +57,7 @@ def failures() -> Iterator[list[logging.LogRecord]]:
 def _no_second_measurement() -> Iterator[None]:
     """Real passes beat the invented roofs; measured ones in their place would change what other tests see."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("inference.roof_watch.FIRST_PAUSE_S", float("inf"))
+        patch.setattr("inference.machine.roof_watch.FIRST_PAUSE_S", float("inf"))
         yield
 
 

@@ -14,12 +14,12 @@ from inference.catalogue import models
 from inference.disaggregation import Ask, Pass, StepTimes, Transfer
 from inference.disaggregation import Comparison as Processes
 from inference.disaggregation import Served as Arranged
+from inference.machine.probes import GroupTimes, ProbedPass
+from inference.machine.sweeps import Point, Setting, Sweep
 from inference.prefix_both import BothWays
 from inference.prefix_records import Served as Cached
-from inference.probes import GroupTimes, ProbedPass
 from inference.speculative_records import Repeat, Round, Speculated
 from inference.speculative_records import Request as Asked
-from inference.sweeps import Point, Setting, Sweep
 from inference.trace import Trace
 from lessons import load_trace
 

@@ -9,7 +9,7 @@ from inference.arithmetic.metrics import ttft_s
 from inference.batching_lanes import requests_seen
 from inference.batching_prefill import LENGTHS, both, prefill_batching_job
 from inference.batching_presets import EQUAL, MIXED, NEWCOMERS, PRESETS, SHORT_PROMPT, batching_job, chunked_job
-from inference.sweep_jobs import batch_job
+from inference.machine.sweep_jobs import batch_job
 from pages.charts.units import seconds, significant
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 

@@ -15,7 +15,7 @@ from inference.batching_list import read, written
 from inference.batching_prefill import Batched
 from inference.batching_presets import PRESETS
 from inference.catalogue import models
-from inference.sweeps import Point, Setting
+from inference.machine.sweeps import Point, Setting
 from pages.charts.batching import gaps_chart, mean_ttft_chart, rate_by_batch, time_by_batch, together_chart
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.palette import COLOURS, ESTIMATE

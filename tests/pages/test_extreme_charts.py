@@ -21,9 +21,9 @@ from inference.arithmetic.operators import operators
 from inference.batching_cost import batch_cost
 from inference.deployment import Workload
 from inference.layer_clock import rows as clock_rows
+from inference.machine.placed import place
 from inference.more_gpus import Case, side_by_side
 from inference.paged import Conversation, layout
-from inference.placed import place
 from inference.plan_compare import compare
 from inference.plan_settings import PlanSettings, make
 from inference.planner_error import predictions

@@ -7,8 +7,8 @@ import pytest
 from inference.agreement import Agreement
 from inference.catalogue import models
 from inference.kv_formulas import cache_bytes, formulas
+from inference.machine.sweeps import Point, Setting
 from inference.recompute import WITH, WITHOUT
-from inference.sweeps import Point, Setting
 from pages.charts import palette
 from pages.charts.agreement import agreement
 from pages.charts.cache_map import norms_map

@@ -11,9 +11,9 @@ from inference.arithmetic.operators import Operator, operators
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware, models
 from inference.cost import Work
-from inference.placed import Placed
-from inference.probes import GroupTimes, ProbedPass
-from inference.sweeps import Point, Setting
+from inference.machine.placed import Placed
+from inference.machine.probes import GroupTimes, ProbedPass
+from inference.machine.sweeps import Point, Setting
 from inference.trace import Phase
 from pages.charts import lab_roofline, modules, palette
 from pages.charts.operators import intensities

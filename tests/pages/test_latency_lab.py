@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.queueing import LEFT_OUT, simulate
-from inference.sweep_jobs import context_job, prompt_job
 from inference.waterfall import ttft_stages
 from lessons import load_trace
 from pages.ui.state import laboratory

@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.roofline import Spread
-from inference.placed import place, roofs_job
-from inference.probes import modules_job
-from inference.sweep_io import to_csv
-from inference.sweep_jobs import batch_job, prompt_job
+from inference.machine.placed import place, roofs_job
+from inference.machine.probes import modules_job
+from inference.machine.sweep_io import to_csv
+from inference.machine.sweep_jobs import batch_job, prompt_job
 from pages.charts.lab_roofline import lab_roofline
 from pages.ui import state
 from pages.ui.state import laboratory

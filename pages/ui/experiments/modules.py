@@ -8,8 +8,8 @@ import streamlit as st
 from inference.arithmetic.operators import operators, shares
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.placed import doubt
-from inference.probes import ProbedPass, modules_job
+from inference.machine.placed import doubt
+from inference.machine.probes import ProbedPass, modules_job
 from inference.trace import Phase
 from pages.charts import modules as chart
 from pages.charts.units import percent, seconds

@@ -10,7 +10,7 @@ from inference.arithmetic.operators import Operator, arithmetic_dtype, in_precis
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.cost import Work
-from inference.placed import doubt
+from inference.machine.placed import doubt
 from inference.trace import Phase
 from pages.charts.operators import intensities
 from pages.charts.units import percent, scaled, significant

@@ -9,9 +9,9 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware
 from inference.jobs.experiments import Job
-from inference.placed import Placed, doubt, place, roofs_job, words
-from inference.sweep_jobs import batch_job, prompt_job
-from inference.sweeps import Sweep
+from inference.machine.placed import Placed, doubt, place, roofs_job, words
+from inference.machine.sweep_jobs import batch_job, prompt_job
+from inference.machine.sweeps import Sweep
 from pages.charts.lab_roofline import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings, Explained
 from inference.arithmetic.spec import ModelSpec
-from inference.placed import Placed, reasons, words
+from inference.machine.placed import Placed, reasons, words
 from pages.charts.explained import verdict as verdict_of
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.live_chart import Table

@@ -8,8 +8,8 @@ import streamlit as st
 
 from inference.arithmetic.estimate import PrefillTerms, prefill_terms
 from inference.arithmetic.roofline import Ceilings
-from inference.sweep_jobs import context_job, prompt_job
-from inference.sweeps import Point, Sweep
+from inference.machine.sweep_jobs import context_job, prompt_job
+from inference.machine.sweeps import Point, Sweep
 from pages.charts.latency_lab import itl_chart, ttft_chart
 from pages.charts.units import percent, seconds
 from pages.ui import state

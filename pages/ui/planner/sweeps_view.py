@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.own_machine import OwnPoint, held_against, median_error
-from inference.sweep_jobs import context_job, prompt_job
 from inference.trace import Phase
 from pages.charts.units import percent, seconds
 from pages.ui import state

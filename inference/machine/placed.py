@@ -13,7 +13,7 @@ from inference.arithmetic.roofline import Ceilings, Explained, Floors, attainabl
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work as PassWork
 from inference.jobs.experiments import Job, Report, Work
-from inference.sweeps import Point, Setting, Sweep
+from inference.machine.sweeps import Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -123,7 +123,7 @@ def roofs_job(dtype: str) -> Job[Ceilings]:
     """This machine's roofs in another dtype than the model runs in."""
 
     def run(engine: Engine) -> Work[Ceilings]:
-        from inference.ceilings import measure  # noqa: PLC0415  # pages import this module, and must not wait for torch
+        from inference.machine.ceilings import measure  # noqa: PLC0415  # pages import this module, and must not wait for torch
 
         work = measure(engine.in_dtype(dtype))
         while True:

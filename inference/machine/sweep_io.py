@@ -3,8 +3,8 @@
 import csv
 import io
 
+from inference.machine.sweeps import Point, Sweep
 from inference.run.trace_io import harmless_cell
-from inference.sweeps import Point, Sweep
 
 COLUMNS = (
     *("arm", "phase", "num_query_tokens", "context_len", "batch_size", "pass", "is_warm_up", "forward_s"),

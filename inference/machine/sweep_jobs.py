@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from inference.jobs.experiments import Job, Work
-from inference.sweep_run import check, measure
-from inference.sweeps import Case, Setting, Sweep
+from inference.machine.sweep_run import check, measure
+from inference.machine.sweeps import Case, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine

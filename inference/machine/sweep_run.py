@@ -10,7 +10,7 @@ from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.bounded import PASS_S, Budget
 from inference.jobs.experiments import Report, Work
-from inference.sweeps import Case, Point, Setting, Sweep
+from inference.machine.sweeps import Case, Point, Setting, Sweep
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -169,7 +169,7 @@ def _weight(spec: ModelSpec, setting: Setting) -> float:
 def _empty(engine: "Engine") -> Sweep:
     import torch  # noqa: PLC0415  # pages read sweeps, and must not wait for torch
 
-    from inference.device import device_name  # noqa: PLC0415
+    from inference.machine.device import device_name  # noqa: PLC0415
 
     return Sweep(
         points=(),

@@ -13,7 +13,7 @@ from inference.arithmetic.units import seconds
 from inference.cost import forward_work, kv_bytes
 from inference.jobs.bounded import PASS_S, Budget, Size, climb, reported
 from inference.jobs.experiments import Job, Report, Work
-from inference.module_hooks import Group, Modules, clock, find_modules, hooked
+from inference.machine.module_hooks import Group, Modules, clock, find_modules, hooked
 from inference.trace import Phase
 
 if TYPE_CHECKING:
