@@ -8,9 +8,9 @@ from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import kv_bytes, kv_bytes_per_token
 from inference.fact import Fact
-from inference.growth import outweighing_batch
-from inference.kv_formulas import window_factor
-from inference.scores import Scores
+from inference.kv_cache.formulas import window_factor
+from inference.kv_cache.growth import outweighing_batch
+from inference.kv_cache.scores import Scores
 
 MODELS = {
     "smollm2_1700m": "smollm2-1.7b",

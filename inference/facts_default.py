@@ -9,7 +9,7 @@ from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes_per_token
 from inference.fact import Fact
 from inference.jobs.predicted_run import NUM_TOKENS
-from inference.kv_formulas import by_query_heads
+from inference.kv_cache.formulas import by_query_heads
 
 
 @cache

@@ -7,7 +7,7 @@ from inference.cost import Work, forward_work, kv_bytes_per_token
 from inference.fact import Fact
 from inference.facts_cache import K, spec_of
 from inference.facts_hardware import machine, sixteen_bit
-from inference.growth import in_bits, room
+from inference.kv_cache.growth import in_bits, room
 
 
 @cache

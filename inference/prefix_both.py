@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from inference.jobs.experiments import Report
-from inference.paged import equal_start
+from inference.kv_cache.paged import equal_start
 
 if TYPE_CHECKING:
     from inference.prefix_store import Request

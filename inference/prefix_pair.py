@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.experiments import Job, Report, Work
-from inference.paged import equal_start
+from inference.kv_cache.paged import equal_start
 from inference.prefix_both import BothWays, decode_both
 from inference.prefix_prompts import document, question, with_change
 from inference.prefix_records import Served, check_request, median_ttft_s

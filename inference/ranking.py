@@ -17,7 +17,7 @@ from inference.deployment import (
     served,
     smallest_fit,
 )
-from inference.growth import MOST_CONVERSATIONS
+from inference.kv_cache.growth import MOST_CONVERSATIONS
 from inference.pass_time import peak
 from inference.planner import Plan, plan
 

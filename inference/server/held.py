@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from inference.paged import Conversation, Held, same_beginning
+from inference.kv_cache.paged import Conversation, Held, same_beginning
 from inference.server.runs import Run, Runs
 
 MOST_SHOWN = 8

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.agreement import Agreement
+from inference.kv_cache.agreement import Agreement
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import CARD, INK, figure, literal
 

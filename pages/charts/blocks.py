@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.paged import Layout, Paged
+from inference.kv_cache.paged import Layout, Paged
 from pages.charts.palette import CARD, CLEAR, DECODE, ESTIMATE, INK, PREFILL, figure
 
 _ROW = 46  # pixels a conversation

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.spec import ModelSpec
-from inference.growth import cache_bytes, matching_context
+from inference.kv_cache.growth import cache_bytes, matching_context
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, literal
 from pages.charts.units import scaled

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.kv_cache.recompute import WITH, WITHOUT, token_forwards
 from inference.machine.sweeps import Point
-from inference.recompute import WITH, WITHOUT, token_forwards
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, MARKS, figure, label

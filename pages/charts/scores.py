@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.spec import ModelSpec
-from inference.scores import Scores, outgrown_from
+from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.growth import by_bytes, by_tokens, note
 from pages.charts.palette import CARD, ESTIMATE, INK, figure
 from pages.charts.units import scaled

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.agreement import PROMPT, Agreements, agreement_job, both_ways
 from inference.jobs.limits import Limits
+from inference.kv_cache.agreement import PROMPT, Agreements, agreement_job, both_ways
 from inference.run.tokens import encode
 from tests.inference.drained import drained
 from tests.inference.passes import counted
@@ -121,7 +121,7 @@ def test_a_dtype_too_slow_to_be_compared_is_said_with_the_time_it_would_take(tin
 def test_a_comparison_ends_when_its_time_is_spent_and_keeps_what_it_has(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.agreement.TOTAL_S", 1e-9)
+    monkeypatch.setattr("inference.kv_cache.agreement.TOTAL_S", 1e-9)
     result, _ = drained(agreement_job(24, ("float32",)).begin(tiny, Limits()))
     (found,) = result.dtypes
     assert len(found.differences) == len(found.token_ids) == 1

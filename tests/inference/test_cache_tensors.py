@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.cache_tensors import MeasuredCache, measured_cache_job, value_norms
 from inference.generation import Generation
 from inference.jobs.limits import Limits
-from inference.kv_formulas import by_query_heads, cache_bytes, formulas, right_formula
+from inference.kv_cache.formulas import by_query_heads, cache_bytes, formulas, right_formula
+from inference.kv_cache.tensors import MeasuredCache, measured_cache_job, value_norms
 from tests.inference.drained import drained
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from inference.arithmetic.hardware import ridge_point
 from inference.catalogue import hardware, models
 from inference.cost import forward_work, kv_bytes_per_token, operator_work
-from inference.growth import cache_bytes, in_bits, matching_context, outweighing_batch, room
-from inference.kv_formulas import by_query_heads
+from inference.kv_cache.formulas import by_query_heads
+from inference.kv_cache.growth import cache_bytes, in_bits, matching_context, outweighing_batch, room
 
 MODELS, HARDWARE = models(), hardware()
 K = 1024

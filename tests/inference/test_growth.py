@@ -7,7 +7,7 @@ import pytest
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
-from inference.growth import (
+from inference.kv_cache.growth import (
     MOST_TOKENS,
     cache_bytes,
     in_bits,

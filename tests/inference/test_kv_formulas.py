@@ -6,7 +6,7 @@ import pytest
 
 from inference.catalogue import models
 from inference.cost import kv_bytes_per_token
-from inference.kv_formulas import (
+from inference.kv_cache.formulas import (
     by_hidden_width,
     by_query_heads,
     cache_bytes,

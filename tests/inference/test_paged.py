@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference.paged import Conversation, equal_start, layout, same_beginning
+from inference.kv_cache.paged import Conversation, equal_start, layout, same_beginning
 
 ALONE = Conversation("alone", prompt_tokens=20, cached_tokens=37, reserved_tokens=84)
 

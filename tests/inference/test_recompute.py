@@ -11,8 +11,7 @@ from inference.jobs.experiments import Experiments
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
-from inference.machine.sweeps import Point, Setting, Sweep
-from inference.recompute import (
+from inference.kv_cache.recompute import (
     LENGTHS,
     WITH,
     WITHOUT,
@@ -23,6 +22,7 @@ from inference.recompute import (
     recompute_job,
     token_forwards,
 )
+from inference.machine.sweeps import Point, Setting, Sweep
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 

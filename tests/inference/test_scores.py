@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inference.catalogue import models
-from inference.scores import Scores, outgrown_from
+from inference.kv_cache.scores import Scores, outgrown_from
 
 LLAMA_2 = models()["llama-2-7b"]
 MIB, GIB = 1024**2, 1024**3

@@ -12,11 +12,11 @@ import pytest
 
 from inference.jobs.experiments import Report, Work
 from inference.jobs.limits import Limits
+from inference.kv_cache.recompute import recompute_job
 from inference.machine.sweep_io import COLUMNS, to_csv
 from inference.machine.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
 from inference.machine.sweep_run import FEWEST, MOST, check, measure
 from inference.machine.sweeps import Case, Point, Setting, Sweep
-from inference.recompute import recompute_job
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:

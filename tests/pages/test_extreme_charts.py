@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 import pages.charts
 from inference import catalogue
-from inference.agreement import Agreement
 from inference.arithmetic.estimate import prefill_terms
 from inference.arithmetic.operators import operators
 from inference.batching_cost import batch_cost
 from inference.deployment import Workload
+from inference.kv_cache.agreement import Agreement
+from inference.kv_cache.paged import Conversation, layout
 from inference.layer_clock import rows as clock_rows
 from inference.machine.placed import place
 from inference.more_gpus import Case, side_by_side
-from inference.paged import Conversation, layout
 from inference.plan_compare import compare
 from inference.plan_settings import PlanSettings, make
 from inference.planner_error import predictions

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from inference.agreement import Agreement
 from inference.catalogue import models
-from inference.kv_formulas import cache_bytes, formulas
+from inference.kv_cache.agreement import Agreement
+from inference.kv_cache.formulas import cache_bytes, formulas
+from inference.kv_cache.recompute import WITH, WITHOUT
 from inference.machine.sweeps import Point, Setting
-from inference.recompute import WITH, WITHOUT
 from pages.charts import palette
 from pages.charts.agreement import agreement
 from pages.charts.cache_map import norms_map

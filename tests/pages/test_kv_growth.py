@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.catalogue import hardware, models
-from inference.growth import MOST_TOKENS
-from inference.paged import Conversation, layout
+from inference.kv_cache.growth import MOST_TOKENS
+from inference.kv_cache.paged import Conversation, layout
 from inference.run.recipe import Recipe
 from pages.charts import palette
 from pages.charts.blocks import blocks

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.recompute import recompute_job
+from inference.kv_cache.recompute import recompute_job
 from pages.ui.experiments.recompute import PREDICTION
 from tests.pages.labs import choose, finish, texts
 

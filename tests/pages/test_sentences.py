@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.agreement import Agreement
 from inference.arithmetic.roofline import Ceilings, explained
 from inference.batching import BatchPass
 from inference.batching import Comparison as Batching
@@ -16,6 +15,7 @@ from inference.batching_cost import batch_cost, crossover_batch
 from inference.batching_prefill import Batched
 from inference.catalogue import models
 from inference.disaggregation import Comparison as Processes
+from inference.kv_cache.agreement import Agreement
 from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
 from inference.option import Change, Option

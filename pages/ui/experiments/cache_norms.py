@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from inference.cache_tensors import value_norms
 from inference.jobs.worker import BusyError
+from inference.kv_cache.tensors import value_norms
 from inference.trace import Trace
 from pages.charts.cache_map import norms_map
 from pages.charts.units import significant

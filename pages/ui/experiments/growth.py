@@ -8,7 +8,7 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
-from inference.growth import (
+from inference.kv_cache.growth import (
     MOST_CONVERSATIONS,
     MOST_TOKENS,
     Room,

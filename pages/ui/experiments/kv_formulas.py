@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
-from inference.cache_tensors import measured_cache_job
 from inference.catalogue import models
-from inference.kv_formulas import cache_bytes, formulas, window_factor
+from inference.kv_cache.formulas import cache_bytes, formulas, window_factor
+from inference.kv_cache.tensors import measured_cache_job
 from inference.trace import Step
 from pages.charts.kv_formulas import Bar
 from pages.charts.kv_formulas import kv_formulas as chart

@@ -9,7 +9,7 @@ from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
 from inference.deployment import Workload
 from inference.facts_serving import WORKLOADS
-from inference.growth import MOST_CONVERSATIONS
+from inference.kv_cache.growth import MOST_CONVERSATIONS
 from inference.pass_time import peak
 from inference.plan_compare import Cost, compare
 from pages.charts.plan_compare import plan_compare as chart

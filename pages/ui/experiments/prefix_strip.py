@@ -5,8 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from inference.kv_cache.paged import equal_start
 from inference.next_token import Vocabulary
-from inference.paged import equal_start
 from pages.charts.tokens import visible
 from pages.ui import state
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.machine.sweeps import Point, Sweep
-from inference.recompute import (
+from inference.kv_cache.recompute import (
     LONGEST,
     SHORTEST,
     are_alike,
@@ -17,6 +16,7 @@ from inference.recompute import (
     recompute_job,
     token_forwards,
 )
+from inference.machine.sweeps import Point, Sweep
 from pages.charts.recompute import time_chart, token_forwards_chart
 from pages.charts.units import count, seconds, significant
 from pages.ui.controls import Controls, row

@@ -6,8 +6,8 @@ import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
-from inference.growth import MOST_TOKENS
-from inference.scores import Scores, outgrown_from
+from inference.kv_cache.growth import MOST_TOKENS
+from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.scores import score_matrix as chart
 from pages.charts.units import percent, scaled, significant
 from pages.ui.card import Card, Figure, card

@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference import catalogue
 from inference.arithmetic.spec import ModelSpec
-from inference.growth import matching_context, outweighing_batch, room
+from inference.kv_cache.growth import matching_context, outweighing_batch, room
 from inference.plan_settings import PlanSettings
 from inference.planner import Plan
 from pages.charts.growth import cache_growth

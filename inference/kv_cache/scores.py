@@ -4,7 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from inference.arithmetic.spec import ModelSpec
-from inference.growth import MOST_TOKENS, cache_bytes
+from inference.kv_cache.growth import MOST_TOKENS, cache_bytes
 
 
 @dataclass(frozen=True, slots=True)
