@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from inference.diagnosis import Case, from_json
+from inference.latency.diagnosis import Case, from_json
 
 _FOLDER = Path(__file__).parent / "traces/diagnosis"
 

@@ -5,7 +5,7 @@ from itertools import accumulate
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.diagnosis import Case
+from inference.latency.diagnosis import Case
 from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 

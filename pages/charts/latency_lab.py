@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.estimate import PrefillTerms
+from inference.latency.waterfall import Stage
 from inference.machine.sweeps import Point
 from inference.trace import Phase
-from inference.waterfall import Stage
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms

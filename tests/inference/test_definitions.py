@@ -16,7 +16,7 @@ from inference.arithmetic.definitions import (
     reading,
 )
 from inference.arithmetic.metrics import Request, e2e_s, itl_s, tpot_s, ttft_s
-from inference.request_events import EXAMPLES, A, C, D
+from inference.latency.request_events import EXAMPLES, A, C, D
 
 KEPT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tool_readings.yaml").read_text(encoding="utf-8"))
 POOLS = {

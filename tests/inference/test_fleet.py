@@ -10,8 +10,8 @@ from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.catalogue import hardware, models
 from inference.disaggregation import Ask
 from inference.fleet import Fleet, poisson, simulate
+from inference.latency.queueing import expected_wait_s
 from inference.pace import ComputedPace, MeasuredPace
-from inference.queueing import expected_wait_s
 
 
 @dataclass(frozen=True)

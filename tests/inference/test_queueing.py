@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from inference.queueing import Waits, expected_wait_s, simulate
+from inference.latency.queueing import Waits, expected_wait_s, simulate
 
 MANY = 400_000
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inference.arithmetic.metrics import e2e_s, itl_s, tpot_s, ttft_s
-from inference.request_events import A, B, C, D, in_chunks, of_trace
+from inference.latency.request_events import A, B, C, D, in_chunks, of_trace
 from inference.trace import Trace
 
 RECORDED = Path(__file__).parents[2] / "lessons/traces/lighthouse.json"

@@ -3,7 +3,7 @@
 import pytest
 
 from inference.arithmetic.metrics import Request, e2e_s, tpot_s, ttft_s
-from inference.shared_server import _in_turn, share
+from inference.latency.shared_server import _in_turn, share
 
 RUN = Request(0, (0.5, 0.6, 0.7, 0.8, 0.9), (1,) * 5, 12)
 SINGLE = Request(0, (1.0,), (1,), 12)

@@ -6,7 +6,7 @@ import pytest
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.waterfall import ttft_stages
+from inference.latency.waterfall import ttft_stages
 
 
 def test_the_measured_stages_add_up_to_the_runs_ttft(tiny: Engine) -> None:

@@ -1,6 +1,6 @@
 """Lesson 7's experiment asks for a diagnosis: its table has a row for each there is."""
 
-from inference.diagnosis import CAUSES
+from inference.latency.diagnosis import CAUSES
 from lessons import FOLDER
 
 ROWS = {

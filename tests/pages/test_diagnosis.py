@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.diagnosis import CAUSES
+from inference.latency.diagnosis import CAUSES
 from lessons.cases import load_cases
 from pages.charts.diagnosis import evidence
 from pages.ui.experiments.diagnosis import feedback, options

@@ -21,6 +21,7 @@ from inference.batching_cost import batch_cost
 from inference.deployment import Workload
 from inference.kv_cache.agreement import Agreement
 from inference.kv_cache.paged import Conversation, layout
+from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows
 from inference.machine.placed import place
 from inference.more_gpus import Case, side_by_side
@@ -31,7 +32,6 @@ from inference.prefix_chat import Turn
 from inference.prefix_shared import Arrival, SharedRun
 from inference.ranking import curve, rank
 from inference.sampling_lab import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
-from inference.waterfall import ttft_stages
 from lessons.cases import load_cases
 from pages.charts import (
     agreement,

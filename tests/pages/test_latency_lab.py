@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.latency.queueing import LEFT_OUT, simulate
+from inference.latency.waterfall import ttft_stages
 from inference.machine.sweep_jobs import context_job, prompt_job
-from inference.queueing import LEFT_OUT, simulate
-from inference.waterfall import ttft_stages
 from lessons import load_trace
 from pages.ui.state import laboratory
 from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, open_lab, run_of, texts

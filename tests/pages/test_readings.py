@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.definitions import DEFINITIONS, readings
 from inference.arithmetic.metrics import Request, tpot_s, ttft_s
-from inference.request_events import EXAMPLES, A, B, C, D, E, steady
+from inference.latency.request_events import EXAMPLES, A, B, C, D, E, steady
 from pages.charts.goodput import limits_chart
 from pages.charts.readings import METRICS, rows, timeline
 from pages.ui.experiments.goodput import is_good, pool, verdict

@@ -16,6 +16,7 @@ from inference.batching_prefill import Batched
 from inference.catalogue import models
 from inference.disaggregation import Comparison as Processes
 from inference.kv_cache.agreement import Agreement
+from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
 from inference.option import Change, Option
@@ -30,7 +31,6 @@ from inference.sampling_lab import ChiSquare
 from inference.speculative_records import Repeat, Round, Speculated
 from inference.speculative_records import Request as Asked
 from inference.speculative_sampled import SampledDraws
-from inference.waterfall import ttft_stages
 from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work

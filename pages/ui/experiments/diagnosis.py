@@ -6,7 +6,7 @@ from statistics import median
 
 import streamlit as st
 
-from inference.diagnosis import CAUSES, Case, Cause
+from inference.latency.diagnosis import CAUSES, Case, Cause
 from lessons.cases import load_cases
 from pages.charts.diagnosis import evidence
 from pages.charts.units import percent, scaled, seconds, significant

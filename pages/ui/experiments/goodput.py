@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.metrics import Request, duration_s, e2e_s, goodput, tpot_s, ttft_s
-from inference.request_events import of_trace
-from inference.shared_server import share
+from inference.latency.request_events import of_trace
+from inference.latency.shared_server import share
 from pages.charts.goodput import limits_chart
 from pages.charts.units import percent, scaled, seconds
 from pages.ui import state

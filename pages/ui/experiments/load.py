@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from inference.queueing import LEFT_OUT, expected_wait_s, simulate
+from inference.latency.queueing import LEFT_OUT, expected_wait_s, simulate
 from pages.charts.queueing import AtLoad, load_curve
 from pages.charts.units import percent, seconds
 from pages.ui import state

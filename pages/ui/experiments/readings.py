@@ -7,7 +7,7 @@ import streamlit as st
 
 from inference.arithmetic.definitions import readings
 from inference.arithmetic.metrics import Request
-from inference.request_events import EXAMPLES, in_chunks, of_trace
+from inference.latency.request_events import EXAMPLES, in_chunks, of_trace
 from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds
 from pages.ui import state

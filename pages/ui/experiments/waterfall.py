@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.queueing import LEFT_OUT, simulate
+from inference.latency.queueing import LEFT_OUT, simulate
+from inference.latency.waterfall import Stage, ttft_stages
 from inference.trace import Trace
-from inference.waterfall import Stage, ttft_stages
 from pages.charts.latency_lab import waterfall as waterfall_chart
 from pages.charts.units import UNKNOWN, percent, seconds
 from pages.ui import state

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inference.arithmetic.metrics import Request, ttft_s
-from inference.queueing import check_load
+from inference.latency.queueing import check_load
 
 MIN_TOKENS = 4
 
