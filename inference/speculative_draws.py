@@ -11,7 +11,7 @@ from inference.engine import Engine
 from inference.jobs.experiments import Report, Work
 from inference.run import tokens
 from inference.sampling import step_rng
-from inference.sampling_draws import chi_square
+from inference.sampling_lab.draws import chi_square
 from inference.speculative_compare import begin
 from inference.speculative_records import Request
 from inference.speculative_run import draw, verify

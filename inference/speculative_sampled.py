@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.ranges import Range
 from inference.draft import LOOK_UP
 from inference.jobs.experiments import Job, Work
-from inference.sampling_lab import ChiSquare
+from inference.sampling_lab.records import ChiSquare
 from inference.speculative import preset_request
 from inference.speculative_records import Request
 

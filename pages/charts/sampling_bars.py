@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.sampling_lab import MODEL, Drawn, Draws, StageView
+from inference.sampling_lab.records import MODEL, Drawn, Draws, StageView
 from pages.charts.palette import CODE_FONT, ESTIMATE, INK, figure, label, literal
 from pages.charts.tokens import visible
 from pages.charts.units import percent

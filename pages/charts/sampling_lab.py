@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.sampling_lab import MODEL, ChainView, OrderView, StageView
+from inference.sampling_lab.records import MODEL, ChainView, OrderView, StageView
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import ESTIMATE, INK, figure, literal
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.jobs.limits import Limits
-from inference.next_token import find_token, prompt_job, step_job
+from inference.sampling_lab.next_token import find_token, prompt_job, step_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 
@@ -112,7 +112,7 @@ def test_text_that_is_several_tokens_is_refused_with_their_ids(tiny: Engine) -> 
 @pytest.mark.real_model
 def test_the_capital_of_france_is_known_and_a_story_is_open(real: Engine) -> None:
     from inference.run.params import SamplingParams  # noqa: PLC0415
-    from inference.sampling_views import chain_view  # noqa: PLC0415
+    from inference.sampling_lab.views import chain_view  # noqa: PLC0415
 
     kept = {}
     for prompt in ("The capital of France is", "Once upon a time, there was a"):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
-from inference.sampling_draws import chi_square, draw_many
+from inference.sampling_lab.draws import chi_square, draw_many
+from inference.sampling_lab.next_token import NextToken
 
 LOGITS = torch.tensor(np.random.default_rng(3).normal(0, 2, 5_000), dtype=torch.float32)
 FOUND = NextToken(LOGITS, (), {token_id: str(token_id).encode() for token_id in range(5_000)})

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
 from inference.sampling import stages
-from inference.sampling_lab import EXAMPLE_LOGITS, EXAMPLE_PARAMS, StageView
-from inference.sampling_views import chain_view, entropy_bits, order_view, worked_example
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import EXAMPLE_LOGITS, EXAMPLE_PARAMS, StageView
+from inference.sampling_lab.views import chain_view, entropy_bits, order_view, worked_example
 
 
 def next_token(logits: Sequence[float] | np.ndarray, token_ids: tuple[int, ...] = ()) -> NextToken:

@@ -39,7 +39,7 @@ def _rows(drafted: list[int]) -> tuple[Tensor, Tensor]:
 def _p_value(ids: list[int], expected: Tensor) -> float:
     import torch  # noqa: PLC0415
 
-    from inference.sampling_draws import chi_square  # noqa: PLC0415
+    from inference.sampling_lab.draws import chi_square  # noqa: PLC0415
     from inference.speculative_draws import count_bins  # noqa: PLC0415
 
     counts = torch.bincount(torch.tensor(ids), minlength=len(expected)).float()

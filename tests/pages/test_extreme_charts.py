@@ -31,7 +31,7 @@ from inference.planner_error import predictions
 from inference.prefix_chat import Turn
 from inference.prefix_shared import Arrival, SharedRun
 from inference.ranking import curve, rank
-from inference.sampling_lab import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
+from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
 from pages.charts import (
     agreement,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
-from inference.sampling_lab import ChainView, Drawn, Draws, OrderView
-from inference.sampling_views import chain_view, order_view
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView
+from inference.sampling_lab.views import chain_view, order_view
 from pages.charts import palette
 from pages.charts.sampling_bars import draw_counts, shown_bins, top_tokens
 from pages.charts.sampling_lab import order_curve, rank_curve

@@ -7,9 +7,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from inference.next_token import prompt_job
 from inference.run.params import SamplingParams
 from inference.sampling import stages
+from inference.sampling_lab.next_token import prompt_job
 from pages.ui.experiments.sampler import PROMPTS, RUN, TYPED
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts

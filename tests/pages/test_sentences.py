@@ -27,7 +27,7 @@ from inference.prefix_records import Served as Cached
 from inference.prefix_shared import Arrival, SharedRun
 from inference.prefix_tenants import SECRETS, Guess, Tenants
 from inference.ranking import curve
-from inference.sampling_lab import ChiSquare
+from inference.sampling_lab.records import ChiSquare
 from inference.speculative_records import Repeat, Round, Speculated
 from inference.speculative_records import Request as Asked
 from inference.speculative_sampled import SampledDraws

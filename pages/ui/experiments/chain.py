@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.next_token import NextToken, prompt_job
 from inference.run.params import SamplingParams
-from inference.sampling_lab import MODEL, TOP_TEN, ChainView, StageView
+from inference.sampling_lab.next_token import NextToken, prompt_job
+from inference.sampling_lab.records import MODEL, TOP_TEN, ChainView, StageView
 from pages.charts.sampling_bars import top_tokens
 from pages.charts.sampling_lab import rank_curve
 from pages.charts.tokens import visible
@@ -67,7 +67,7 @@ def chain(settings: ChainSettings = _DEFAULT, *, key: str = "chain", is_fixed: b
 
 
 def _view(found: NextToken, params: SamplingParams) -> ChainView:
-    from inference.sampling_views import chain_view  # noqa: PLC0415  # torch, long loaded by now
+    from inference.sampling_lab.views import chain_view  # noqa: PLC0415  # torch, long loaded by now
 
     return chain_view(found, params)
 

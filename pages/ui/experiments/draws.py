@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
-from inference.sampling_lab import Draws
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import Draws
 from pages.charts.sampling_bars import bin_name, draw_counts
 from pages.charts.units import significant
 from pages.ui import state
@@ -67,7 +67,7 @@ def draws(settings: DrawsSettings = _DEFAULT, *, key: str = "draws", is_fixed: b
 
 
 def _draws(found: NextToken, params: SamplingParams, num_draws: int, is_against_model: bool) -> Draws:
-    from inference.sampling_draws import draw_many  # noqa: PLC0415  # torch, long loaded by now
+    from inference.sampling_lab.draws import draw_many  # noqa: PLC0415  # torch, long loaded by now
 
     return draw_many(found, params, num_draws, is_against_model=is_against_model)
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
-from inference.sampling_lab import EXAMPLE_LOGITS, EXAMPLE_PARAMS, OrderView
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import EXAMPLE_LOGITS, EXAMPLE_PARAMS, OrderView
 from pages.charts.sampling_lab import order_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
@@ -60,7 +60,7 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
 
 
 def _view(found: NextToken, params: SamplingParams) -> OrderView:
-    from inference.sampling_views import order_view  # noqa: PLC0415  # torch, long loaded by now
+    from inference.sampling_lab.views import order_view  # noqa: PLC0415  # torch, long loaded by now
 
     return order_view(found, params)
 
@@ -79,7 +79,7 @@ def _example(key: str) -> None:
 
 
 def example_table() -> Table:
-    from inference.sampling_views import worked_example  # noqa: PLC0415  # torch
+    from inference.sampling_lab.views import worked_example  # noqa: PLC0415  # torch
 
     view = worked_example()
     sharpened, model = view.first.stage("temperature"), view.last.stage("model")

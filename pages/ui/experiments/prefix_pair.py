@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
-from inference.next_token import Vocabulary
 from inference.prefix_pair import (
     CHANGED,
     LONGEST_TEXT,
@@ -20,6 +19,7 @@ from inference.prefix_pair import (
     pair_job,
 )
 from inference.prefix_records import Served, estimated_ttft_s
+from inference.sampling_lab.next_token import Vocabulary
 from pages.charts.prefix import strips
 from pages.charts.prefix_ttft import ttft_bars
 from pages.charts.units import seconds, significant

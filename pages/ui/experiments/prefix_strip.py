@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from inference.kv_cache.paged import equal_start
-from inference.next_token import Vocabulary
+from inference.sampling_lab.next_token import Vocabulary
 from pages.charts.tokens import visible
 from pages.ui import state
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from inference.jobs.experiments import Job
-from inference.next_token import NextToken, find_token, prompt_job, step_job
 from inference.run.params import SamplingParams
+from inference.sampling_lab.next_token import NextToken, find_token, prompt_job, step_job
 from pages.ui import actions, state
 from pages.ui.controls import Controls, row
 from pages.ui.experiment import run_job

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.draft import LOOK_UP, draft_name
-from inference.sampling_lab import Drawn, Draws
+from inference.sampling_lab.records import Drawn, Draws
 from inference.speculative_sampled import SampledDraws, draws_job
 from pages.charts.sampling_bars import draw_counts
 from pages.charts.units import percent

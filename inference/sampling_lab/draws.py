@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
 from inference.sampling import step_rng
-from inference.sampling_lab import ChiSquare, Drawn, Draws
-from inference.sampling_views import after_each, last_of, softmax
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import ChiSquare, Drawn, Draws
+from inference.sampling_lab.views import after_each, last_of, softmax
 
 _FEWEST_EXPECTED = 5.0  # per bin, Cochran's rule: below it the chi-square distribution does not hold
 

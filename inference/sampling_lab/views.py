@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inference.next_token import NextToken
 from inference.run.params import SamplingParams
 from inference.sampling import Stage, draw, stages, step_rng
-from inference.sampling_lab import (
+from inference.sampling_lab.next_token import NextToken
+from inference.sampling_lab.records import (
     EXAMPLE_LOGITS,
     EXAMPLE_PARAMS,
     MODEL,
