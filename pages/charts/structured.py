@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.structured import StructuredRun, StructuredStep
+from inference.structure.records import StructuredRun, StructuredStep
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, INK, MARKS, figure, literal
 from pages.charts.tokens import visible

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from inference.structured_schemas import EXAMPLES
+from inference.structure.examples import EXAMPLES
 from tests.browser.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]

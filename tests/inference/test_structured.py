@@ -15,10 +15,10 @@ from inference.jobs.experiments import Work
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structured import Constraint, Kind, Request, StructuredRun
-from inference.structured_grammar import Matcher
-from inference.structured_run import generate
-from inference.structured_schemas import EXAMPLES
+from inference.structure.examples import EXAMPLES
+from inference.structure.grammar import Matcher
+from inference.structure.records import Constraint, Kind, Request, StructuredRun
+from inference.structure.run import generate
 from tests.inference.drained import drained
 from tests.inference.incomplete import engine, with_tokens_too_many
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from inference.structured import Constraint, Kind
-from inference.structured_check import is_valid
+from inference.structure.check import is_valid
+from inference.structure.records import Constraint, Kind
 
 OBJECT = json.dumps(
     {

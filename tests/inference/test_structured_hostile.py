@@ -16,9 +16,9 @@ from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structured import Constraint, Kind, Request, StructuredRun, structured_job
-from inference.structured_check import judge
-from inference.structured_input import check
+from inference.structure.check import judge
+from inference.structure.given import check
+from inference.structure.records import Constraint, Kind, Request, StructuredRun, structured_job
 from tests import hostile
 from tests.inference.drained import drained
 

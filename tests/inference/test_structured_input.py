@@ -10,9 +10,9 @@ from inference.engine import Engine
 from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structured import Constraint, Kind, Request, structured_job
-from inference.structured_grammar import Matcher
-from inference.structured_input import MAX_BYTES, check
+from inference.structure.given import MAX_BYTES, check
+from inference.structure.grammar import Matcher
+from inference.structure.records import Constraint, Kind, Request, structured_job
 from tests.inference.drained import drained
 from tests.inference.test_structured import masked
 

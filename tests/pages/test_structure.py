@@ -8,7 +8,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from inference.structured_schemas import EXAMPLES
+from inference.structure.examples import EXAMPLES
 from pages.ui.state import laboratory
 from tests.pages import sockets
 from tests.pages.labs import choose, component, figure, texts

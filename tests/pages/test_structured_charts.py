@@ -6,7 +6,7 @@ import pytest
 
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structured import Constraint, Option, Request, StructuredRun, StructuredStep
+from inference.structure.records import Constraint, Option, Request, StructuredRun, StructuredStep
 from pages.charts.palette import DECODE, INK, PREFILL
 from pages.charts.structured import feasible_mass, share, step_costs
 from pages.ui.experiments.structure_text import cost, influence, step_table, step_words, telling_step, verdict

@@ -8,8 +8,8 @@ import streamlit as st
 from inference.files.json_text import json_text
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structured import Constraint, Request, StructuredRun, structured_job
-from inference.structured_schemas import EXAMPLES, Example
+from inference.structure.examples import EXAMPLES, Example
+from inference.structure.records import Constraint, Request, StructuredRun, structured_job
 from pages.charts.structured import feasible_mass, step_costs
 from pages.ui import state
 from pages.ui.controls import Controls, row

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import median
 
-from inference.structured import Kind, Option, StructuredRun, StructuredStep
+from inference.structure.records import Kind, Option, StructuredRun, StructuredStep
 from pages.charts.structured import share
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds

@@ -10,8 +10,8 @@ import torch
 from llguidance import LLTokenizer
 from torch import Tensor
 
-from inference.structured import Constraint
-from inference.structured_compile import compiled, first_line
+from inference.structure.compiling import compiled, first_line
+from inference.structure.records import Constraint
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from inference.structured import Constraint, choices
-from inference.structured_combinations import MAX_COMBINATIONS, Counter
-from inference.structured_drafts import NEWEST, NOT_OFFERED, Draft, draft_of
+from inference.structure.combinations import MAX_COMBINATIONS, Counter
+from inference.structure.drafts import NEWEST, NOT_OFFERED, Draft, draft_of
+from inference.structure.records import Constraint, choices
 
 MAX_BYTES = 65_536
 MAX_REGEX_CHARS = 2_000

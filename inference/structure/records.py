@@ -112,10 +112,10 @@ def structured_job(name: str, asked: Callable[[], Request]) -> Job[StructuredRun
     """
 
     def begin(engine: "Engine", limits: "Limits") -> Work[StructuredRun]:
-        from inference.structured_compile import try_out  # noqa: PLC0415
-        from inference.structured_grammar import Matcher  # noqa: PLC0415  # torch loads in the background
-        from inference.structured_input import check  # noqa: PLC0415
-        from inference.structured_run import generate, generation_of  # noqa: PLC0415
+        from inference.structure.compiling import try_out  # noqa: PLC0415
+        from inference.structure.given import check  # noqa: PLC0415
+        from inference.structure.grammar import Matcher  # noqa: PLC0415  # torch loads in the background
+        from inference.structure.run import generate, generation_of  # noqa: PLC0415
 
         request = asked()
         check(request.constraint)

@@ -10,8 +10,8 @@ from typing import Any
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 
 from inference.jobs import killable
-from inference.structured import Constraint, choices
-from inference.structured_drafts import check_against_its_draft
+from inference.structure.drafts import check_against_its_draft
+from inference.structure.records import Constraint, choices
 
 DEADLINE_S = 2.0
 # Spaces as Python's json.dumps writes them. Were they free, a small model could write spaces for ever.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inference.structured import Constraint
+from inference.structure.records import Constraint
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from inference.jobs import killable
-from inference.structured import Constraint, choices
-from inference.structured_drafts import draft_of
+from inference.structure.drafts import draft_of
+from inference.structure.records import Constraint, choices
 
 DEADLINE_S = 1.0
 _KILLED_S = 2.0

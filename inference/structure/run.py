@@ -14,9 +14,9 @@ from inference.jobs.experiments import Report, Work
 from inference.run.recipe import Recipe
 from inference.run.tokens import TokenBytes
 from inference.sampling import draw, stages, step_rng
-from inference.structured import Constraint, Ending, Option, Request, StructuredRun, StructuredStep
-from inference.structured_check import judge
-from inference.structured_grammar import Matcher
+from inference.structure.check import judge
+from inference.structure.grammar import Matcher
+from inference.structure.records import Constraint, Ending, Option, Request, StructuredRun, StructuredStep
 from inference.trace import Step
 
 NUM_OPTIONS = 8
