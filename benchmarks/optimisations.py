@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
-from inference import batching_presets as requests_of
 from inference import prefix_pair
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
-from inference.batching import Served
-from inference.batching_lanes import requests_seen
+from inference.batching import presets as requests_of
+from inference.batching.lanes import requests_seen
+from inference.batching.records import Served
 from inference.disaggregation import PRESETS as ARRIVALS
 from inference.disaggregation import Arrangement, Comparison, comparison_job, scenario
 from inference.disaggregation import requests as clients

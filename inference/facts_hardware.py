@@ -4,7 +4,7 @@ from functools import cache
 
 from inference.arithmetic.hardware import Hardware, ridge_point
 from inference.arithmetic.spec import Matrix
-from inference.batching_cost import crossover_batch
+from inference.batching.cost import crossover_batch
 from inference.catalogue import hardware
 from inference.fact import Fact
 from inference.facts_cache import spec_of

@@ -2,7 +2,7 @@
 
 from inference.acceptance import expected_gain, expected_tokens
 from inference.arithmetic.links import LINKS, cache_bytes, transfer_s
-from inference.batching import static_slots
+from inference.batching.records import static_slots
 from inference.cost import forward_work, kv_bytes
 from inference.fact import Fact
 from inference.facts_cache import spec_of

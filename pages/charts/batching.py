@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.metrics import itl_s, ttft_s
-from inference.batching import Served
-from inference.batching_cost import BatchCost, tokens_per_s
-from inference.batching_lanes import requests_seen
-from inference.batching_prefill import Batched
+from inference.batching.cost import BatchCost, tokens_per_s
+from inference.batching.lanes import requests_seen
+from inference.batching.prefill import Batched
+from inference.batching.records import Served
 from inference.machine.sweeps import Point
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.lanes import axis, panels

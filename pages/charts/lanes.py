@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.batching import Served
-from inference.batching_lanes import State, lanes
+from inference.batching.lanes import State, lanes
+from inference.batching.records import Served
 from inference.trace import Phase
 from pages.charts.factors import log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label, literal

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from inference.batching import Served
+from inference.batching.records import Served
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.trace import Step

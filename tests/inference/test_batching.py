@@ -11,7 +11,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.arithmetic.metrics import itl_s, ttft_s
-from inference.batching import (
+from inference.batching.lanes import Span, lanes, requests_seen
+from inference.batching.presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
+from inference.batching.records import (
     Arrival,
     BatchPass,
     Comparison,
@@ -21,8 +23,6 @@ from inference.batching import (
     serving_job,
     static_slots,
 )
-from inference.batching_lanes import Span, lanes, requests_seen
-from inference.batching_presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
 from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import outputs

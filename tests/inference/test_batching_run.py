@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.batching import Arrival, Plan, serving_job
-from inference.batching_presets import LONG, MIXED, PRESETS, batching_job
+from inference.batching.presets import LONG, MIXED, PRESETS, batching_job
+from inference.batching.records import Arrival, Plan, serving_job
 from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import failing_once, outputs
@@ -17,8 +17,8 @@ from tests.inference.passes import failing_once, outputs
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from inference.batching import Served
-    from inference.batching_run import PagedServer
+    from inference.batching.records import Served
+    from inference.batching.run import PagedServer
     from inference.engine import Engine
 
 TIE = 1e-3
@@ -45,7 +45,7 @@ def plain_greedy(engine: Engine, prompt: list[int], num_tokens: int) -> tuple[li
 
 def assert_plain(engine: Engine, arms: tuple[Served, ...]) -> None:
     """Every output of every arm is the plain one, or parts from it where two tokens are tied."""
-    from inference.batching_run import prompt_ids  # noqa: PLC0415
+    from inference.batching.run import prompt_ids  # noqa: PLC0415
 
     plan, found = arms[0].plan, [outputs(arm) for arm in arms]
     for place, prompt in enumerate(prompt_ids(engine, plan)):
@@ -74,7 +74,7 @@ def test_both_ways_give_the_default_models_plain_greedy_tokens(real: Engine) -> 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> list[PagedServer]:
     """Every server that a run has opened."""
-    from inference import batching_run  # noqa: PLC0415
+    from inference.batching import run as batching_run  # noqa: PLC0415
 
     opened: list[PagedServer] = []
 
@@ -88,7 +88,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> list[PagedServer]:
 
 
 def test_no_block_is_lost_over_200_random_schedules_wherever_they_are_cancelled(tiny: Engine) -> None:
-    from inference.batching_run import PagedServer  # noqa: PLC0415
+    from inference.batching.run import PagedServer  # noqa: PLC0415
 
     rng = random.Random(0)
     server = PagedServer(tiny, slots=3, tokens_per_pass=24, num_blocks=9)
@@ -152,7 +152,7 @@ def test_the_engine_is_left_as_it_was(tiny: Engine) -> None:
 
 
 def test_the_copy_that_serves_shares_its_weights(tiny: Engine) -> None:
-    from inference.batching_run import PagedServer  # noqa: PLC0415
+    from inference.batching.run import PagedServer  # noqa: PLC0415
 
     server = PagedServer(tiny, slots=1, tokens_per_pass=8, num_blocks=1)
     assert server._model is not tiny.model

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.links import LINKS
 from inference.arithmetic.spec import ModelSpec
-from inference.batching import static_slots
+from inference.batching.records import static_slots
 from inference.catalogue import hardware, models
 from inference.deployment import Deployment, Workload, exchange_of
 from inference.efficiency import AT_BEST

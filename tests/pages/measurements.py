@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from inference.arithmetic.metrics import Request
 from inference.arithmetic.roofline import Ceilings
-from inference.batching import Arrival, BatchPass, Plan, Served, Share
-from inference.batching import Comparison as Batching
-from inference.batching_prefill import Batched
+from inference.batching.prefill import Batched
+from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
+from inference.batching.records import Comparison as Batching
 from inference.catalogue import models
 from inference.disaggregation import Ask, Pass, StepTimes, Transfer
 from inference.disaggregation import Comparison as Processes

@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.metrics import ttft_s
-from inference.batching_lanes import requests_seen
-from inference.batching_prefill import LENGTHS, both, prefill_batching_job
-from inference.batching_presets import EQUAL, MIXED, NEWCOMERS, PRESETS, SHORT_PROMPT, batching_job, chunked_job
+from inference.batching.lanes import requests_seen
+from inference.batching.prefill import LENGTHS, both, prefill_batching_job
+from inference.batching.presets import EQUAL, MIXED, NEWCOMERS, PRESETS, SHORT_PROMPT, batching_job, chunked_job
 from inference.machine.sweep_jobs import batch_job
 from pages.charts.units import seconds, significant
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
@@ -62,7 +62,7 @@ def test_edited_requests_are_what_is_served(lab_page: AppTest) -> None:
     assert len((text.value or "").splitlines()) == len(PRESETS[MIXED])
     text.set_value("0, 4, 3\n\n2 6 1").run()
     lab_page.button("batching-start").click().run()
-    from inference.batching import Arrival  # noqa: PLC0415
+    from inference.batching.records import Arrival  # noqa: PLC0415
 
     arms = finish(batching_job((Arrival(0, 4, 3), Arrival(2, 6, 1)))).arms
     lab_page.run()

@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pytest
 
 from inference.arithmetic.roofline import Ceilings
-from inference.batching import Arrival, BatchPass, Plan, Served, Share
-from inference.batching_cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
-from inference.batching_list import read, written
-from inference.batching_prefill import Batched
-from inference.batching_presets import PRESETS
+from inference.batching.cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
+from inference.batching.prefill import Batched
+from inference.batching.presets import PRESETS
+from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
+from inference.batching.request_list import read, written
 from inference.catalogue import models
 from inference.machine.sweeps import Point, Setting
 from pages.charts.batching import gaps_chart, mean_ttft_chart, rate_by_batch, time_by_batch, together_chart

@@ -17,7 +17,7 @@ import pages.charts
 from inference import catalogue
 from inference.arithmetic.estimate import prefill_terms
 from inference.arithmetic.operators import operators
-from inference.batching_cost import batch_cost
+from inference.batching.cost import batch_cost
 from inference.deployment import Workload
 from inference.kv_cache.agreement import Agreement
 from inference.kv_cache.paged import Conversation, layout

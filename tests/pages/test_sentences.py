@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.arithmetic.roofline import Ceilings, explained
-from inference.batching import BatchPass
-from inference.batching import Comparison as Batching
-from inference.batching_cost import batch_cost, crossover_batch
-from inference.batching_prefill import Batched
+from inference.batching.cost import batch_cost, crossover_batch
+from inference.batching.prefill import Batched
+from inference.batching.records import BatchPass
+from inference.batching.records import Comparison as Batching
 from inference.catalogue import models
 from inference.disaggregation import Comparison as Processes
 from inference.kv_cache.agreement import Agreement

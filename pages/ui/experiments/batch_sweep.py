@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
-from inference.batching_cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
+from inference.batching.cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
 from inference.machine.sweep_jobs import BATCH_CONTEXT, BATCH_SIZES, batch_job
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.batching import rate_by_batch, time_by_batch

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.batching import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
-from inference.batching_list import read, written
-from inference.batching_presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
+from inference.batching.presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
+from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
+from inference.batching.request_list import read, written
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.units import significant
 from pages.ui.controls import Controls, row

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.batching_presets import CHUNK, LONG_PROMPT, NEWCOMERS, STREAMS, chunked_job
+from inference.batching.presets import CHUNK, LONG_PROMPT, NEWCOMERS, STREAMS, chunked_job
 from pages.charts.batching import gaps_chart
 from pages.ui.controls import Controls, row
 from pages.ui.data_table import data_table

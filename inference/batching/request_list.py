@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inference.batching import Arrival
+from inference.batching.records import Arrival
 
 
 def written(arrivals: Sequence[Arrival]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from inference.arithmetic.metrics import Request
-from inference.batching import Served
+from inference.batching.records import Served
 
 State = Literal["waiting", "prefill", "decode"]
 

@@ -1,6 +1,6 @@
 """The requests the batching lab starts from. Each preset says what it is there to show; one has nothing to gain."""
 
-from inference.batching import Arrival, Comparison, Plan, serving_job
+from inference.batching.records import Arrival, Comparison, Plan, serving_job
 from inference.jobs.experiments import Job
 
 STATIC, CONTINUOUS = "static", "continuous"

@@ -171,7 +171,7 @@ def serving_job(plans: Sequence[Plan]) -> Job[Comparison]:
     plans = tuple(plans)
 
     def begin(engine: "Engine", limits: "Limits") -> Work[Comparison]:
-        from inference.batching_run import compare  # noqa: PLC0415  # pages must not wait for torch
+        from inference.batching.run import compare  # noqa: PLC0415  # pages must not wait for torch
 
         for plan in plans:
             _check_context(plan, engine)

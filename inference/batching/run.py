@@ -13,7 +13,7 @@ from transformers import ContinuousBatchingConfig, GenerationConfig
 from transformers.generation.continuous_batching import ContinuousBatchingManager
 from transformers.generation.continuous_batching.requests import RequestState
 
-from inference.batching import PAGE, BatchPass, Comparison, Plan, Served, Share
+from inference.batching.records import PAGE, BatchPass, Comparison, Plan, Served, Share
 from inference.jobs.experiments import Report, Work
 
 if TYPE_CHECKING:
