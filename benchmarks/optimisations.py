@@ -20,8 +20,8 @@ from inference.disaggregation import Arrangement, Comparison, comparison_job, sc
 from inference.disaggregation import requests as clients
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
-from inference.speculative import speculation_job
-from inference.speculative_presets import PRESETS as TEXTS
+from inference.speculation.jobs import speculation_job
+from inference.speculation.presets import PRESETS as TEXTS
 
 T = TypeVar("T")
 _REPEATS = 3

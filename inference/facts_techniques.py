@@ -1,6 +1,5 @@
 """Facts of the optimisations: speculation, batching, chunks, prefixes and moving a cache."""
 
-from inference.acceptance import expected_gain, expected_tokens
 from inference.arithmetic.links import LINKS, cache_bytes, transfer_s
 from inference.batching.records import static_slots
 from inference.cost import forward_work, kv_bytes
@@ -9,6 +8,7 @@ from inference.facts_cache import spec_of
 from inference.facts_hardware import machine, ridge, sixteen_bit
 from inference.facts_speed import decode, decode_s, prefill, prefill_s
 from inference.prefix_records import Saving, saving
+from inference.speculation.acceptance import expected_gain, expected_tokens
 
 DRAFT_COST = 0.05
 """Time to draft one token over that of a decode step, assumed."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.speculative_records import Repeat, Speculated
+from inference.speculation.records import Repeat, Speculated
 from pages.charts.palette import CARD, DECODE, INK, figure, label, literal
 from pages.charts.units import seconds
 

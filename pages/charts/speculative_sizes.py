@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.acceptance import expected_tokens
-from inference.speculative_records import Speculated, pass_times
+from inference.speculation.acceptance import expected_tokens
+from inference.speculation.records import Speculated, pass_times
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure
 from pages.charts.units import seconds, significant

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inference.acceptance import expected_gain, expected_tokens
-from inference.draft import look_up
-from inference.speculative import preset_request, speculation_job
-from inference.speculative_presets import PRESETS
-from inference.speculative_records import Parting, Repeat, Request, Round, Speculated, pass_times
+from inference.speculation.acceptance import expected_gain, expected_tokens
+from inference.speculation.draft import look_up
+from inference.speculation.jobs import preset_request, speculation_job
+from inference.speculation.presets import PRESETS
+from inference.speculation.records import Parting, Repeat, Request, Round, Speculated, pass_times
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import TypeAdapter
 
-from inference.draft import LOOK_UP
 from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
-from inference.speculative import own_job, speculation_job
-from inference.speculative_records import Request, Speculated
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.jobs import own_job, speculation_job
+from inference.speculation.records import Request, Speculated
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inference.draft_sources import Draft
     from inference.engine import Engine
-    from inference.speculative_run import Speculation
+    from inference.speculation.draft_sources import Draft
+    from inference.speculation.run import Speculation
 
 PROMPT = "the cat sat on the mat, the cat sat on "
 
@@ -36,7 +36,7 @@ def lively() -> Engine:
 def _speculation(
     engine: Engine, draft: Draft, *, num_drafted: int = 4, maximum: int = 40, params: SamplingParams | None = None
 ) -> Speculation:
-    from inference.speculative_run import Speculation  # noqa: PLC0415
+    from inference.speculation.run import Speculation  # noqa: PLC0415
 
     ids = engine.tokenizer(PROMPT).input_ids
     return Speculation(
@@ -53,7 +53,7 @@ def _finished(speculation: Speculation) -> Speculation:
 
 
 def _drafts(vocab_size: int) -> list[Draft]:
-    from inference.draft_sources import LookUp, SmallModel  # noqa: PLC0415
+    from inference.speculation.draft_sources import LookUp, SmallModel  # noqa: PLC0415
     from tests.inference.speculative_models import near_draft  # noqa: PLC0415
 
     return [LookUp(vocab_size), SmallModel(near_draft(), vocab_size)]
@@ -84,7 +84,7 @@ def test_greedy_speculation_writes_what_transformers_generates(lively: Engine, n
 
 
 def test_a_draft_with_the_same_weights_is_always_right(tiny: Engine) -> None:
-    from inference.draft_sources import SmallModel  # noqa: PLC0415
+    from inference.speculation.draft_sources import SmallModel  # noqa: PLC0415
 
     speculation = _finished(_speculation(tiny, SmallModel(tiny, tiny.spec.vocab_size), maximum=26))
     assert [(len(one.drafted), one.num_accepted) for one in speculation.rounds] == [(4, 4)] * 5
@@ -108,7 +108,7 @@ def test_every_token_is_in_one_round_and_every_pass_feeds_one_more_than_was_draf
 
 @pytest.mark.parametrize("maximum", [1, 2, 3, 7])
 def test_no_more_is_drafted_than_is_left_to_generate(tiny: Engine, maximum: int) -> None:
-    from inference.draft_sources import SmallModel  # noqa: PLC0415
+    from inference.speculation.draft_sources import SmallModel  # noqa: PLC0415
 
     draft = SmallModel(tiny, tiny.spec.vocab_size)
     speculation = _finished(_speculation(tiny, draft, num_drafted=24, maximum=maximum))
@@ -118,7 +118,7 @@ def test_no_more_is_drafted_than_is_left_to_generate(tiny: Engine, maximum: int)
 
 def test_a_full_context_ends_speculation_where_it_ends_plain_decoding(lively: Engine) -> None:
     from inference.generation import Generation  # noqa: PLC0415
-    from inference.speculative_run import Speculation  # noqa: PLC0415
+    from inference.speculation.run import Speculation  # noqa: PLC0415
 
     prompt = "ab" * 250  # of 512
     plain = Generation(lively, prompt, max_new_tokens=64)
@@ -135,8 +135,8 @@ def test_a_full_context_ends_speculation_where_it_ends_plain_decoding(lively: En
 
 
 def test_an_accepted_end_token_is_the_last_that_counts(lively: Engine) -> None:
-    from inference.draft_sources import SmallModel  # noqa: PLC0415
     from inference.engine import Engine  # noqa: PLC0415
+    from inference.speculation.draft_sources import SmallModel  # noqa: PLC0415
 
     mine = Engine.load("random:tiny")
     mine.model.load_state_dict(lively.model.state_dict())
@@ -245,8 +245,8 @@ def test_a_pass_that_fails_ends_the_run_with_its_error_and_the_next_run_works(ti
 
 
 def test_a_draft_with_another_tokenizer_is_refused_by_name(tiny: Engine) -> None:
-    from inference.draft_sources import check_tokenizer  # noqa: PLC0415
     from inference.engine import Engine  # noqa: PLC0415
+    from inference.speculation.draft_sources import check_tokenizer  # noqa: PLC0415
 
     check_tokenizer(tiny, tiny)
     strange = Engine.load("random:tiny")

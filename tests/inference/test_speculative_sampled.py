@@ -8,16 +8,16 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.jobs.limits import Limits
-from inference.speculative_records import Request
-from inference.speculative_sampled import SampledDraws, draws_job
+from inference.speculation.records import Request
+from inference.speculation.sampled import SampledDraws, draws_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from inference.draft_sources import Proposal
     from inference.engine import Engine
+    from inference.speculation.draft_sources import Proposal
 
 PROMPT = "the cat sat on the mat, the cat sat on "
 NUM_DRAWS = 4_000
@@ -40,7 +40,7 @@ def _p_value(ids: list[int], expected: Tensor) -> float:
     import torch  # noqa: PLC0415
 
     from inference.sampling_lab.draws import chi_square  # noqa: PLC0415
-    from inference.speculative_draws import count_bins  # noqa: PLC0415
+    from inference.speculation.draws import count_bins  # noqa: PLC0415
 
     counts = torch.bincount(torch.tensor(ids), minlength=len(expected)).float()
     bins = count_bins(counts, expected * len(ids))
@@ -54,7 +54,7 @@ def _p_value(ids: list[int], expected: Tensor) -> float:
 def _one_hot(token_ids: tuple[int, ...], vocab_size: int) -> Proposal:
     import torch  # noqa: PLC0415
 
-    from inference.draft_sources import Proposal  # noqa: PLC0415
+    from inference.speculation.draft_sources import Proposal  # noqa: PLC0415
 
     return Proposal(token_ids, torch.nn.functional.one_hot(torch.tensor(token_ids), vocab_size).float())
 
@@ -63,7 +63,7 @@ def test_both_tokens_of_a_round_with_a_fixed_draft_are_distributed_as_the_model_
     """Prompt look-up: q is one token. The first token, and the second where the first draft was accepted."""
     import torch  # noqa: PLC0415
 
-    from inference.speculative_run import verify  # noqa: PLC0415
+    from inference.speculation.run import verify  # noqa: PLC0415
 
     first, second = 127, 39  # what the model itself likes here: accepted often enough to be counted
     p, _ = _rows([first, second])
@@ -84,8 +84,8 @@ def test_both_tokens_of_a_round_with_a_fixed_draft_are_distributed_as_the_model_
 def test_tokens_drafted_by_another_model_come_out_as_the_model_says(is_near: bool) -> None:
     import torch  # noqa: PLC0415
 
-    from inference.draft_sources import Proposal  # noqa: PLC0415
-    from inference.speculative_run import draw, verify  # noqa: PLC0415
+    from inference.speculation.draft_sources import Proposal  # noqa: PLC0415
+    from inference.speculation.run import draw, verify  # noqa: PLC0415
 
     p, near = _rows([])
     q = near[0] if is_near else near[0].flip(0)  # the second is a poor draft: most of it is rejected
@@ -104,7 +104,7 @@ def test_tokens_drafted_by_another_model_come_out_as_the_model_says(is_near: boo
 def test_greedy_is_the_same_rule_with_all_chance_on_one_token() -> None:
     import torch  # noqa: PLC0415
 
-    from inference.speculative_run import verify  # noqa: PLC0415
+    from inference.speculation.run import verify  # noqa: PLC0415
 
     best = torch.eye(8)[[3, 5, 6]]
     rng = torch.Generator().manual_seed(0)
@@ -124,9 +124,9 @@ def _request(seed: int = 0) -> Request:
 @pytest.mark.slow
 def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -> None:
     """Passes and cache included. A first token is fed as part of the prompt, and drafts follow at once."""
-    from inference.draft_sources import LookUp, probabilities  # noqa: PLC0415
     from inference.run.params import SamplingParams  # noqa: PLC0415
-    from inference.speculative_run import Speculation  # noqa: PLC0415
+    from inference.speculation.draft_sources import LookUp, probabilities  # noqa: PLC0415
+    from inference.speculation.run import Speculation  # noqa: PLC0415
     from tests.inference.speculative_models import lively  # noqa: PLC0415
 
     engine, draft = lively(), LookUp(lively().spec.vocab_size)
@@ -149,7 +149,7 @@ def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -
 
 @pytest.mark.parametrize("is_mistaken", [False, True])
 def test_the_labs_draws_pass_as_published_and_fail_with_the_common_mistake(is_mistaken: bool) -> None:
-    from inference.speculative_draws import draw_first  # noqa: PLC0415
+    from inference.speculation.draws import draw_first  # noqa: PLC0415
     from tests.inference.speculative_models import lively  # noqa: PLC0415
 
     run, _ = drained(draw_first(lively(), _request(seed=1), 2_000, is_mistaken=is_mistaken))
@@ -173,7 +173,7 @@ def test_the_default_draws_find_a_draft_at_the_end_of_the_prompt(tiny: Engine) -
 
 
 def test_a_text_that_ends_without_a_draft_says_so(tiny: Engine) -> None:
-    from inference.speculative_draws import draw_first  # noqa: PLC0415
+    from inference.speculation.draws import draw_first  # noqa: PLC0415
 
     with pytest.raises(RuntimeError, match="ends before anything could be drafted"):
         drained(draw_first(tiny, Request("abcdef", False, 1, 1.0), 10, is_mistaken=False))

@@ -18,8 +18,8 @@ from inference.machine.probes import GroupTimes, ProbedPass
 from inference.machine.sweeps import Point, Setting, Sweep
 from inference.prefix_both import BothWays
 from inference.prefix_records import Served as Cached
-from inference.speculative_records import Repeat, Round, Speculated
-from inference.speculative_records import Request as Asked
+from inference.speculation.records import Repeat, Round, Speculated
+from inference.speculation.records import Request as Asked
 from inference.trace import Trace
 from lessons import load_trace
 

@@ -28,9 +28,9 @@ from inference.prefix_shared import Arrival, SharedRun
 from inference.prefix_tenants import SECRETS, Guess, Tenants
 from inference.ranking import curve
 from inference.sampling_lab.records import ChiSquare
-from inference.speculative_records import Repeat, Round, Speculated
-from inference.speculative_records import Request as Asked
-from inference.speculative_sampled import SampledDraws
+from inference.speculation.records import Repeat, Round, Speculated
+from inference.speculation.records import Request as Asked
+from inference.speculation.sampled import SampledDraws
 from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work

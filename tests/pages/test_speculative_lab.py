@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.acceptance import expected_tokens
-from inference.draft import LOOK_UP
-from inference.speculative import own_job, speculation_job
-from inference.speculative_presets import PRESETS
-from inference.speculative_records import NUM_DRAFTED, Repeat, Request, Round, Speculated
-from inference.speculative_sampled import draws_job
-from inference.speculative_sizes import SIZES, sizes_job
+from inference.speculation.acceptance import expected_tokens
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.jobs import own_job, speculation_job
+from inference.speculation.presets import PRESETS
+from inference.speculation.records import NUM_DRAFTED, Repeat, Request, Round, Speculated
+from inference.speculation.sampled import draws_job
+from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculative import rounds_chart
 from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import significant

@@ -6,11 +6,11 @@ from typing import TypeVar
 
 import streamlit as st
 
-from inference.draft import LOOK_UP, draft_name
 from inference.jobs.experiments import Job
-from inference.speculative import own_job, speculation_job
-from inference.speculative_presets import PRESETS
-from inference.speculative_records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
+from inference.speculation.draft import LOOK_UP, draft_name
+from inference.speculation.jobs import own_job, speculation_job
+from inference.speculation.presets import PRESETS
+from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
 from pages.charts.speculative import rounds_chart
 from pages.charts.units import significant
 from pages.ui import state

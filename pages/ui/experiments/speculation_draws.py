@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.draft import LOOK_UP, draft_name
 from inference.sampling_lab.records import Drawn, Draws
-from inference.speculative_sampled import SampledDraws, draws_job
+from inference.speculation.draft import LOOK_UP, draft_name
+from inference.speculation.sampled import SampledDraws, draws_job
 from pages.charts.sampling_bars import draw_counts
 from pages.charts.units import percent
 from pages.ui import state

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.estimate import estimate
-from inference.draft import LOOK_UP, draft_name
-from inference.speculative_presets import PRESETS
-from inference.speculative_records import Speculated, pass_times
-from inference.speculative_sizes import SIZES, sizes_job
+from inference.speculation.draft import LOOK_UP, draft_name
+from inference.speculation.presets import PRESETS
+from inference.speculation.records import Speculated, pass_times
+from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from inference.speculative_records import Round, Speculated
+from inference.speculation.records import Round, Speculated
 from pages.charts.tokens import visible
 from pages.ui import state
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from inference.acceptance import expected_gain, expected_tokens
-from inference.draft import LOOK_UP
-from inference.speculative_records import Round, Speculated
+from inference.speculation.acceptance import expected_gain, expected_tokens
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.records import Round, Speculated
 from pages.charts.units import percent, seconds, significant
 from pages.ui.card import Card, Figure
 from pages.ui.experiments.speculation_strip import token_text

@@ -5,17 +5,17 @@ from collections.abc import Generator
 import torch
 from torch import Tensor
 
-from inference.draft import LOOK_UP
-from inference.draft_sources import Proposal, Proposing, open_draft, probabilities
 from inference.engine import Engine
 from inference.jobs.experiments import Report, Work
 from inference.run import tokens
 from inference.sampling import step_rng
 from inference.sampling_lab.draws import chi_square
-from inference.speculative_compare import begin
-from inference.speculative_records import Request
-from inference.speculative_run import draw, verify
-from inference.speculative_sampled import Bin, SampledDraws
+from inference.speculation.compare import begin
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.draft_sources import Proposal, Proposing, open_draft, probabilities
+from inference.speculation.records import Request
+from inference.speculation.run import draw, verify
+from inference.speculation.sampled import Bin, SampledDraws
 
 _AT_ONCE = 50  # draws between two reports: together shorter than a pass
 _FEWEST_EXPECTED = 5.0  # per bin, Cochran's rule

@@ -4,8 +4,6 @@ from collections.abc import Generator
 
 from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
-from inference.draft import LOOK_UP, draft_name
-from inference.draft_sources import open_draft
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.jobs.experiments import Report, Work
@@ -13,8 +11,10 @@ from inference.jobs.limits import Limits
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.speculative_records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
-from inference.speculative_run import Speculation
+from inference.speculation.draft import LOOK_UP, draft_name
+from inference.speculation.draft_sources import open_draft
+from inference.speculation.records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
+from inference.speculation.run import Speculation
 
 
 def begin(engine: Engine, request: Request) -> Generation:

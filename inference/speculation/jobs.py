@@ -6,10 +6,10 @@ No torch here, so that pages may import it; `speculative_run` decodes.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inference.draft import LOOK_UP
 from inference.jobs.experiments import Job, Work
-from inference.speculative_presets import PRESETS
-from inference.speculative_records import NUM_DRAFTED, Request, Speculated
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.presets import PRESETS
+from inference.speculation.records import NUM_DRAFTED, Request, Speculated
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -53,7 +53,7 @@ def own_job(name: str, asked: Callable[[], Request], num_repeats: int = NUM_REPE
 
 def _job(name: str, asked: Callable[[], Request], num_repeats: int, *, is_kept: bool) -> Job[Speculated]:
     def begin(engine: "Engine", limits: "Limits") -> Work[Speculated]:
-        from inference.speculative_compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculation.compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
 
         request = asked()
         check(engine, limits, request)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from inference.draft import LOOK_UP, look_up
 from inference.engine import Engine
 from inference.run.params import SamplingParams
 from inference.sampling import stages
+from inference.speculation.draft import LOOK_UP, look_up
 from inference.weights import WeightsError
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inference.draft import LOOK_UP
 from inference.jobs.experiments import Job, Report, Work
-from inference.speculative import preset_request
-from inference.speculative_records import Speculated
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.jobs import preset_request
+from inference.speculation.records import Speculated
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -34,14 +34,14 @@ def sizes_job(
     requests = [replace(request, num_drafted=size) for size in sizes]
 
     def begin(engine: "Engine", limits: "Limits") -> Work[BySize]:
-        from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculation.compare import check  # noqa: PLC0415  # pages must not wait for torch
 
         for one in requests:
             check(engine, limits, one)
         return run(engine)
 
     def run(engine: "Engine") -> Work[BySize]:
-        from inference.speculative_compare import compare  # noqa: PLC0415
+        from inference.speculation.compare import compare  # noqa: PLC0415
 
         done: tuple[Speculated, ...] = ()
         for place, one in enumerate(requests):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator, Sequence
 import torch
 from torch import Tensor
 
-from inference.draft_sources import Draft, Proposal, Proposing, probabilities
 from inference.engine import Engine
 from inference.run.params import SamplingParams
 from inference.sampling import step_rng
-from inference.speculative_records import Round
+from inference.speculation.draft_sources import Draft, Proposal, Proposing, probabilities
+from inference.speculation.records import Round
 from inference.trace import StopReason
 
 

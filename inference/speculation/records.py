@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Literal
 
-from inference.acceptance import expected_tokens
-from inference.draft import LOOK_UP
+from inference.speculation.acceptance import expected_tokens
+from inference.speculation.draft import LOOK_UP
 from inference.trace import StopReason
 
 NUM_DRAFTED, MOST_DRAFTED = 8, 24  # tokens a round

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference.arithmetic.ranges import Range
-from inference.draft import LOOK_UP
 from inference.jobs.experiments import Job, Work
 from inference.sampling_lab.records import ChiSquare
-from inference.speculative import preset_request
-from inference.speculative_records import Request
+from inference.speculation.draft import LOOK_UP
+from inference.speculation.jobs import preset_request
+from inference.speculation.records import Request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -63,8 +63,8 @@ def draws_job(
     request = replace(preset_request(preset, 1, temperature, draft), seed=seed)
 
     def begin(engine: "Engine", limits: "Limits") -> Work[SampledDraws]:
-        from inference.speculative_compare import check  # noqa: PLC0415  # pages must not wait for torch
-        from inference.speculative_draws import draw_first  # noqa: PLC0415
+        from inference.speculation.compare import check  # noqa: PLC0415  # pages must not wait for torch
+        from inference.speculation.draws import draw_first  # noqa: PLC0415
 
         Range(1, MOST_DRAWS).whole("Draws", num_draws)
         check(engine, limits, request)
