@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
-from inference import prefix_pair
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.batching import presets as requests_of
 from inference.batching.lanes import requests_seen
@@ -20,6 +19,7 @@ from inference.disaggregation import Arrangement, Comparison, comparison_job, sc
 from inference.disaggregation import requests as clients
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
+from inference.prefix_caching import pair as prefix_pair
 from inference.speculation.jobs import speculation_job
 from inference.speculation.presets import PRESETS as TEXTS
 

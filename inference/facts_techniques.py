@@ -7,7 +7,7 @@ from inference.fact import Fact
 from inference.facts_cache import spec_of
 from inference.facts_hardware import machine, ridge, sixteen_bit
 from inference.facts_speed import decode, decode_s, prefill, prefill_s
-from inference.prefix_records import Saving, saving
+from inference.prefix_caching.records import Saving, saving
 from inference.speculation.acceptance import expected_gain, expected_tokens
 
 DRAFT_COST = 0.05

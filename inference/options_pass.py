@@ -7,7 +7,7 @@ from inference.cost import kv_bytes
 from inference.option import Assumptions, Change, Option, counted, given, total_tps
 from inference.pass_time import peak, prefill_pass
 from inference.planner import Plan, plan
-from inference.prefix_records import saving
+from inference.prefix_caching.records import saving
 from inference.speculation.acceptance import expected_tokens
 
 _LARGEST_BATCH = 4096

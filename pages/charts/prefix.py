@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.prefix_records import Served
-from inference.prefix_shared import SharedRun
+from inference.prefix_caching.records import Served
+from inference.prefix_caching.shared import SharedRun
 from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure, label
 from pages.charts.units import scaled
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.prefix_chat import Turn
-from inference.prefix_records import Served, median_ttft_s
+from inference.prefix_caching.chat import Turn
+from inference.prefix_caching.records import Served, median_ttft_s
 from pages.charts.palette import CARD, CLEAR, DASHED, ESTIMATE, INK, PREFILL, figure, label
 from pages.charts.units import seconds
 

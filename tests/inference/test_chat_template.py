@@ -5,7 +5,7 @@ import pytest
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.jobs.limits import Limits
-from inference.prefix_chat import chat_job
+from inference.prefix_caching.chat import chat_job
 from inference.run import tokens
 from inference.run.chat_template import filled
 from tests.inference.incomplete import engine, with_template

@@ -11,8 +11,8 @@ import pytest
 
 from inference.catalogue import models
 from inference.cost import kv_bytes
-from inference.prefix_cache import Lease, PrefixCache, block_hashes
-from inference.prefix_records import saving
+from inference.prefix_caching.cache import Lease, PrefixCache, block_hashes
+from inference.prefix_caching.records import saving
 
 KILOBYTE = 1e3
 

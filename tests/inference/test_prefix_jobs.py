@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inference import prefix_chat, prefix_pair, prefix_shared, prefix_tenants
 from inference.arithmetic.estimate import estimate
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.jobs.experiments import Job
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
-from inference.prefix_chat import Style, chat_job
-from inference.prefix_pair import PairPrompts, pair_job
-from inference.prefix_prompts import document, question, with_change
-from inference.prefix_records import Served, estimated_ttft_s
-from inference.prefix_shared import Arrivals, SharedRun, shared_job
-from inference.prefix_tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
+from inference.prefix_caching import chat as prefix_chat
+from inference.prefix_caching import pair as prefix_pair
+from inference.prefix_caching import shared as prefix_shared
+from inference.prefix_caching import tenants as prefix_tenants
+from inference.prefix_caching.chat import Style, chat_job
+from inference.prefix_caching.pair import PairPrompts, pair_job
+from inference.prefix_caching.prompts import document, question, with_change
+from inference.prefix_caching.records import Served, estimated_ttft_s
+from inference.prefix_caching.shared import Arrivals, SharedRun, shared_job
+from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 from tests.inference.test_prefix_cache import num_references
@@ -207,7 +210,7 @@ def test_what_does_not_fit_is_refused_before_any_work(tiny: Engine, job: Job[Any
 @pytest.fixture
 def stores(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every store that is made, so that a test can look into it after its experiment has gone."""
-    from inference import prefix_store  # noqa: PLC0415
+    from inference.prefix_caching import store as prefix_store  # noqa: PLC0415
 
     made: list[Any] = []
     original = prefix_store.PrefixStore.__init__

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.generation import Generation
-from inference.prefix_records import block_bytes
-from inference.prefix_store import PrefixStore
+from inference.prefix_caching.records import block_bytes
+from inference.prefix_caching.store import PrefixStore
 from tests.inference.passes import advance, counted, failing_once, token_ids
 from tests.inference.test_prefix_cache import num_references
 

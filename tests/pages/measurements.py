@@ -16,8 +16,8 @@ from inference.disaggregation import Comparison as Processes
 from inference.disaggregation import Served as Arranged
 from inference.machine.probes import GroupTimes, ProbedPass
 from inference.machine.sweeps import Point, Setting, Sweep
-from inference.prefix_both import BothWays
-from inference.prefix_records import Served as Cached
+from inference.prefix_caching.both_ways import BothWays
+from inference.prefix_caching.records import Served as Cached
 from inference.speculation.records import Repeat, Round, Speculated
 from inference.speculation.records import Request as Asked
 from inference.trace import Trace

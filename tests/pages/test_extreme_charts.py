@@ -28,8 +28,8 @@ from inference.more_gpus import Case, side_by_side
 from inference.plan_compare import compare
 from inference.plan_settings import PlanSettings, make
 from inference.planner_error import predictions
-from inference.prefix_chat import Turn
-from inference.prefix_shared import Arrival, SharedRun
+from inference.prefix_caching.chat import Turn
+from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.ranking import curve, rank
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.prefix_chat import chat_job
-from inference.prefix_pair import PairPrompts, pair_job
-from inference.prefix_records import saving
-from inference.prefix_shared import Arrivals, shared_job
-from inference.prefix_tenants import SECRETS, TRUE_SECRET, Leak, tenants_job
+from inference.prefix_caching.chat import chat_job
+from inference.prefix_caching.pair import PairPrompts, pair_job
+from inference.prefix_caching.records import saving
+from inference.prefix_caching.shared import Arrivals, shared_job
+from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, tenants_job
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.experiments.prefix_pair import OWN
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
@@ -78,7 +78,7 @@ def _pair() -> None:
 
 
 def _changed() -> None:
-    from inference.prefix_pair import LOSES  # noqa: PLC0415
+    from inference.prefix_caching.pair import LOSES  # noqa: PLC0415
     from pages.ui.experiments.prefix_pair import PairSettings, two_prompts  # noqa: PLC0415
 
     two_prompts(PairSettings(LOSES, shared_tokens=100, repeats=1), key="there", is_fixed=True)

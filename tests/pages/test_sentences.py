@@ -21,11 +21,11 @@ from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
 from inference.option import Change, Option
 from inference.plan_settings import PlanSettings, make
-from inference.prefix_chat import Chat, Turn
-from inference.prefix_pair import PairRun
-from inference.prefix_records import Served as Cached
-from inference.prefix_shared import Arrival, SharedRun
-from inference.prefix_tenants import SECRETS, Guess, Tenants
+from inference.prefix_caching.chat import Chat, Turn
+from inference.prefix_caching.pair import PairRun
+from inference.prefix_caching.records import Served as Cached
+from inference.prefix_caching.shared import Arrival, SharedRun
+from inference.prefix_caching.tenants import SECRETS, Guess, Tenants
 from inference.ranking import curve
 from inference.sampling_lab.records import ChiSquare
 from inference.speculation.records import Repeat, Round, Speculated

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
-from inference.prefix_pair import (
+from inference.prefix_caching.pair import (
     CHANGED,
     LONGEST_TEXT,
     LOSES,
@@ -18,7 +18,7 @@ from inference.prefix_pair import (
     PairRun,
     pair_job,
 )
-from inference.prefix_records import Served, estimated_ttft_s
+from inference.prefix_caching.records import Served, estimated_ttft_s
 from inference.sampling_lab.next_token import Vocabulary
 from pages.charts.prefix import strips
 from pages.charts.prefix_ttft import ttft_bars

@@ -2,8 +2,8 @@
 
 import statistics
 
-from inference.prefix_pair import PairRun
-from inference.prefix_records import median_ttft_s, saving
+from inference.prefix_caching.pair import PairRun
+from inference.prefix_caching.records import median_ttft_s, saving
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.card import Card, Figure
 from pages.ui.experiments.compared import way

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.prefix_shared import (
+from inference.prefix_caching.shared import (
     BUDGET_MB,
     MOST_LEARNERS,
     NUM_LEARNERS,

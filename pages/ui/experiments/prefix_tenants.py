@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inference.prefix_records import median_ttft_s
-from inference.prefix_tenants import (
+from inference.prefix_caching.records import median_ttft_s
+from inference.prefix_caching.tenants import (
     PRESETS,
     RECORD_TOKENS,
     REPEATS,

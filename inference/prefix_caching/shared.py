@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.experiments import Job, Report, Work
-from inference.prefix_prompts import document, question
-from inference.prefix_records import Served, check_request
+from inference.prefix_caching.prompts import document, question
+from inference.prefix_caching.records import Served, check_request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -93,7 +93,7 @@ def shared_job(
         return run(engine)
 
     def run(engine: "Engine") -> Work[SharedRun]:
-        from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
+        from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         store = PrefixStore(engine, block_size=block_size, budget_bytes=budget_bytes)
         found = SharedRun(engine.spec, block_size, budget_bytes, store.cache.capacity)

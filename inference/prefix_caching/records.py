@@ -8,7 +8,7 @@ from inference.arithmetic.estimate import estimate
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work, forward_work, kv_bytes, kv_bytes_per_token
-from inference.prefix_cache import check_blocks
+from inference.prefix_caching.cache import check_blocks
 
 
 @dataclass(frozen=True, slots=True)

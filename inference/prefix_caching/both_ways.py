@@ -8,7 +8,7 @@ from inference.jobs.experiments import Report
 from inference.kv_cache.paged import equal_start
 
 if TYPE_CHECKING:
-    from inference.prefix_store import Request
+    from inference.prefix_caching.store import Request
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from inference.engine import Engine
-from inference.prefix_cache import Lease, PrefixCache
-from inference.prefix_records import Served, block_bytes
+from inference.prefix_caching.cache import Lease, PrefixCache
+from inference.prefix_caching.records import Served, block_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

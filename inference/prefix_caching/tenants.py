@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.experiments import Job, Report, Work
-from inference.prefix_prompts import document, inside
-from inference.prefix_records import Served, check_request, median_ttft_s
+from inference.prefix_caching.prompts import document, inside
+from inference.prefix_caching.records import Served, check_request, median_ttft_s
 from inference.run import tokens
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
         return run(engine)
 
     def run(engine: "Engine") -> Work[Tenants]:
-        from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
+        from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         prompts = [prompt(engine, secret) for secret in SECRETS]
         budget_bytes = _budget_bytes(engine, max(map(len, prompts)), block_size)

@@ -10,9 +10,9 @@ from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.experiments import Job, Report, Work
 from inference.kv_cache.paged import equal_start
-from inference.prefix_both import BothWays, decode_both
-from inference.prefix_prompts import document, question, with_change
-from inference.prefix_records import Served, check_request, median_ttft_s
+from inference.prefix_caching.both_ways import BothWays, decode_both
+from inference.prefix_caching.prompts import document, question, with_change
+from inference.prefix_caching.records import Served, check_request, median_ttft_s
 from inference.run import tokens
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def pair_job(
         return run(engine)
 
     def run(engine: "Engine") -> Work[PairRun]:
-        from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
+        from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         first_ids, second_ids = chosen.token_ids(engine)
         budget_bytes = _budget_bytes(engine.spec, first_ids, block_size)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.experiments import Job, Report, Work
-from inference.prefix_both import BothWays, decode_both
-from inference.prefix_prompts import inside
-from inference.prefix_records import Served, check_request
+from inference.prefix_caching.both_ways import BothWays, decode_both
+from inference.prefix_caching.prompts import inside
+from inference.prefix_caching.records import Served, check_request
 from inference.run import tokens
 from inference.run.chat_template import filled
 
@@ -104,7 +104,7 @@ def chat_job(
         return run(engine)
 
     def run(engine: "Engine") -> Work[Chat]:
-        from inference.prefix_store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
+        from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         budget_bytes = num_turns * kv_bytes(engine.spec, context_len=engine.spec.max_context)
         store, empty = (PrefixStore(engine, block_size=block_size, budget_bytes=budget_bytes) for _ in range(2))
