@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.disaggregation import ARRANGEMENTS, Comparison, Served, gaps
+from inference.disaggregation.records import ARRANGEMENTS, Comparison, Served, gaps
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure, label

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from inference.arithmetic.metrics import itl_s, ttft_s
-from inference.disaggregation import (
+from inference.disaggregation.fleet_check import check
+from inference.disaggregation.records import (
     PRESETS,
     Arrangement,
     Ask,
@@ -22,9 +23,8 @@ from inference.disaggregation import (
     scenario,
     tokens,
 )
-from inference.disaggregation_wire import prompt_ids
+from inference.disaggregation.wire import prompt_ids
 from inference.engine import Engine
-from inference.fleet_check import check
 from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 

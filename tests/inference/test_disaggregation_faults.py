@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from inference.disaggregation import Ask, Comparison, comparison_job
+from inference.disaggregation.records import Ask, Comparison, comparison_job
 from inference.engine import Engine
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
@@ -20,7 +20,7 @@ from inference.jobs.limits import Limits
 pytestmark = pytest.mark.slow
 
 ASKS = (Ask(0.0, 16, 400), *(Ask(0.0, 500, 4),) * 8)  # one long stream; caches larger than a pipe holds
-_WORKER = "inference.disaggregation_worker"
+_WORKER = "inference.disaggregation.worker"
 
 
 def workers(parent: int = 0) -> list[psutil.Process]:
@@ -127,14 +127,14 @@ def test_cancelled_at_any_moment_nothing_is_left(tiny: Engine, words: str) -> No
 
 _UNSTARTED = """
 import time
-from inference.disaggregation_pair import Pair
+from inference.disaggregation.pair import Pair
 pair = Pair()
 (pair.folder / "part-0.safetensors").write_bytes(b"half a gigabyte, in truth")
 print("written", flush=True)
 time.sleep(600)
 """
 _PARENT = """
-from inference.disaggregation import comparison_job
+from inference.disaggregation.records import comparison_job
 from inference.engine import Engine
 from inference.jobs.limits import Limits
 from tests.inference.test_disaggregation_faults import ASKS

@@ -8,10 +8,10 @@ import pytest
 
 from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.catalogue import hardware, models
-from inference.disaggregation import Ask
-from inference.fleet import Fleet, poisson, simulate
+from inference.disaggregation.fleet import Fleet, poisson, simulate
+from inference.disaggregation.pace import ComputedPace, MeasuredPace
+from inference.disaggregation.records import Ask
 from inference.latency.queueing import expected_wait_s
-from inference.pace import ComputedPace, MeasuredPace
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import torch
 from transformers import DynamicCache
 
+from inference.disaggregation.streams import Streams
 from inference.engine import Engine
-from inference.streams import Streams
 
 PROMPTS = ([10, 20, 30, 40, 50, 60, 70], [5, 6], [9] * 20)
 

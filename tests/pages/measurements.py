@@ -11,9 +11,9 @@ from inference.batching.prefill import Batched
 from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
 from inference.batching.records import Comparison as Batching
 from inference.catalogue import models
-from inference.disaggregation import Ask, Pass, StepTimes, Transfer
-from inference.disaggregation import Comparison as Processes
-from inference.disaggregation import Served as Arranged
+from inference.disaggregation.records import Ask, Pass, StepTimes, Transfer
+from inference.disaggregation.records import Comparison as Processes
+from inference.disaggregation.records import Served as Arranged
 from inference.machine.probes import GroupTimes, ProbedPass
 from inference.machine.sweeps import Point, Setting, Sweep
 from inference.prefix_caching.both_ways import BothWays

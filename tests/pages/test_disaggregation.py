@@ -6,7 +6,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.disaggregation import (
+from inference.disaggregation.records import (
     PRESETS,
     Ask,
     Comparison,

@@ -14,7 +14,7 @@ from inference.batching.prefill import Batched
 from inference.batching.records import BatchPass
 from inference.batching.records import Comparison as Batching
 from inference.catalogue import models
-from inference.disaggregation import Comparison as Processes
+from inference.disaggregation.records import Comparison as Processes
 from inference.kv_cache.agreement import Agreement
 from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows

@@ -10,10 +10,10 @@ from inference.arithmetic.metrics import goodput
 from inference.arithmetic.operators import arithmetic_dtype
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
-from inference.disaggregation import Comparison
-from inference.fleet import Fleet, poisson, simulate
-from inference.fleet_check import Checked, check, pace
-from inference.pace import ComputedPace, MeasuredPace
+from inference.disaggregation.fleet import Fleet, poisson, simulate
+from inference.disaggregation.fleet_check import Checked, check, pace
+from inference.disaggregation.pace import ComputedPace, MeasuredPace
+from inference.disaggregation.records import Comparison
 from pages.charts.disaggregation import goodput_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state

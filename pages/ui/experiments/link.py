@@ -7,8 +7,8 @@ import streamlit as st
 from inference.arithmetic.links import LINKS, cache_bytes, needed_bandwidth, transfer_s
 from inference.arithmetic.operators import arithmetic_dtype
 from inference.catalogue import hardware, models
-from inference.fleet_check import measured_link
-from inference.pace import ComputedPace
+from inference.disaggregation.fleet_check import measured_link
+from inference.disaggregation.pace import ComputedPace
 from pages.charts.disaggregation import Moved, links_chart
 from pages.charts.units import scaled, seconds
 from pages.ui.controls import Controls, row

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
-from inference.disaggregation import (
+from inference.disaggregation.records import (
     PRESETS,
     Arrangement,
     Comparison,

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from inference import model_copy
-from inference.disaggregation import ARRANGEMENTS, Ask, Comparison, Pass, Served, StepTimes, Transfer
-from inference.disaggregation_pair import NAMES, Pair
-from inference.disaggregation_wire import (
+from inference.disaggregation import model_copy
+from inference.disaggregation.pair import NAMES, Pair
+from inference.disaggregation.records import ARRANGEMENTS, Ask, Comparison, Pass, Served, StepTimes, Transfer
+from inference.disaggregation.wire import (
     BATCH_SIZES,
     PROMPT_LENGTHS,
     ROLES,

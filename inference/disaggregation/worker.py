@@ -1,6 +1,6 @@
 """One of two worker processes: reads its orders, serves its requests, tells every pass. Greedy, on the CPU.
 
-Started as `python -m inference.disaggregation_worker CONTROL INBOX OUTBOX` with three open file descriptors:
+Started as `python -m inference.disaggregation.worker CONTROL INBOX OUTBOX` with three open file descriptors:
 both ways to the parent, from the other worker, to the other worker. It ends when the parent does.
 """
 
@@ -17,9 +17,10 @@ from queue import Empty
 import torch
 from transformers import DynamicCache
 
-from inference import handover, model_copy
-from inference.disaggregation import Pass, StepTimes, Transfer
-from inference.disaggregation_wire import (
+from inference.disaggregation import handover, model_copy
+from inference.disaggregation.records import Pass, StepTimes, Transfer
+from inference.disaggregation.streams import Streams
+from inference.disaggregation.wire import (
     Began,
     Failed,
     Finished,
@@ -32,7 +33,6 @@ from inference.disaggregation_wire import (
     prompt_ids,
 )
 from inference.engine import Engine
-from inference.streams import Streams
 from inference.trace import Phase
 
 _REPEATS = 3  # the first of each warms up

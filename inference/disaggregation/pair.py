@@ -11,7 +11,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from inference.disaggregation_wire import BATCH_SIZES, Began, Failed, FromWorker, Lost, Setup, Start
+from inference.disaggregation.wire import BATCH_SIZES, Began, Failed, FromWorker, Lost, Setup, Start
 
 _LOOK_S = 0.05  # a learner's step waits no longer than this for the parent
 _SILENCE_S = 120.0  # a pass takes seconds, so a worker that says nothing for this long is stuck
@@ -23,7 +23,7 @@ for one in (signal.SIGINT, signal.SIGTERM):
 sys.stdin.buffer.read()
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """  # a process that waits for its parent's end, however that comes, and deletes the weights: half a gigabyte
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("first worker", "second worker")
 
 
@@ -59,7 +59,7 @@ class Pair:
 
     def _started(self, line: Sequence[Connection]) -> "subprocess.Popen[bytes]":
         numbers = [end.fileno() for end in line]
-        command = [sys.executable, "-m", "inference.disaggregation_worker", *map(str, numbers)]
+        command = [sys.executable, "-m", "inference.disaggregation.worker", *map(str, numbers)]
         threads = {"OMP_NUM_THREADS": str(self.threads_per_worker)}
         return subprocess.Popen(
             command, cwd=_ROOT, env=os.environ | threads, pass_fds=numbers, stdin=subprocess.DEVNULL

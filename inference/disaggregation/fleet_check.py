@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inference.arithmetic.metrics import Request, duration_s, itl_s, percentile, ttft_s
-from inference.disaggregation import Arrangement, Comparison, is_done, requests
-from inference.fleet import Fleet, simulate
-from inference.pace import MeasuredPace
+from inference.disaggregation.fleet import Fleet, simulate
+from inference.disaggregation.pace import MeasuredPace
+from inference.disaggregation.records import Arrangement, Comparison, is_done, requests
 
 _ALONE = {"colocated": (2, 0), "disaggregated": (1, 1)}
 

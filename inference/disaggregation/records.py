@@ -134,7 +134,7 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
     """Serve these requests both ways, one after the other, on the same two processes."""
 
     def begin(engine: "Engine", limits: "Limits") -> Work[Comparison]:
-        from inference.disaggregation_run import compare  # noqa: PLC0415  # pages import this module: no torch
+        from inference.disaggregation.run import compare  # noqa: PLC0415  # pages import this module: no torch
 
         check(asks, engine.spec.max_context)
         if any(engine.spec.layer_windows):

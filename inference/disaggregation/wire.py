@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from inference.disaggregation import Ask, Pass, StepTimes, Transfer
+from inference.disaggregation.records import Ask, Pass, StepTimes, Transfer
 
 Role = Literal["both", "prefill", "decode"]
 ROLES: dict[str, tuple[Role, Role]] = {"colocated": ("both", "both"), "disaggregated": ("prefill", "decode")}

@@ -8,8 +8,8 @@ import numpy as np
 import simpy
 
 from inference.arithmetic.metrics import Request
-from inference.disaggregation import Ask
-from inference.pace import Pace
+from inference.disaggregation.pace import Pace
+from inference.disaggregation.records import Ask
 
 MOST_WORKERS, MOST_SIMULATED = 32, 500
 Events = Generator[simpy.Event, None, None]
