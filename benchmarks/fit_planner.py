@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 from scipy.optimize import least_squares
 
-from inference.efficiency import ENGINES, FILE, Efficiency
+from inference.planner.efficiency import ENGINES, FILE, Efficiency
 from inference.planner_error import predicted_s
 from inference.published import PublishedRun, fitting_runs
 

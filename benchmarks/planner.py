@@ -11,13 +11,13 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from benchmarks.prediction import roofs, swept
 from inference import catalogue
-from inference.deployment import Deployment, Workload
 from inference.jobs.experiments import Job
 from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
 from inference.machine.sweeps import Sweep
 from inference.own_machine import OwnPoint, held_against, median_error
+from inference.planner.deployment import Deployment, Workload
+from inference.planner.ranking import rank
 from inference.planner_error import select, summary
-from inference.ranking import rank
 
 _ROUNDS, _REPEATS = 3, 9
 _SWEEPS: dict[str, Callable[[], Job[Sweep]]] = {

@@ -7,17 +7,18 @@ import math
 from functools import cache
 
 from inference.cost import kv_bytes
-from inference.deployment import Deployment, Workload, smallest_fit
-from inference.efficiency import Efficiency, efficiency
 from inference.fact import Fact
 from inference.facts_cache import spec_of
 from inference.facts_hardware import machine, memory
 from inference.facts_serving import WORKLOADS
 from inference.layer_clock import ClockRow, rows
-from inference.more_gpus import Case, use
-from inference.plan_compare import compare
 from inference.plan_tolerance import tolerance
-from inference.planner import Phase, plan
+from inference.planner import plan
+from inference.planner.compare import compare
+from inference.planner.deployment import Deployment, Workload, smallest_fit
+from inference.planner.efficiency import Efficiency, efficiency
+from inference.planner.more_gpus import Case, use
+from inference.planner.plan import Phase
 from inference.planner_error import select
 
 CONVERSATIONS = 8

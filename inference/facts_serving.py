@@ -1,7 +1,6 @@
 """Facts of serving: several accelerators, life without a cache, experts, queues, and two kinds of work."""
 
 from inference.cost import forward_work
-from inference.deployment import ACROSS_S, INSIDE_S
 from inference.fact import Fact
 from inference.facts_cache import spec_of
 from inference.facts_default import default_bf16
@@ -9,7 +8,8 @@ from inference.facts_hardware import machine
 from inference.facts_speed import decode_s, prefill_s
 from inference.kv_cache.recompute import token_forwards
 from inference.latency.queueing import expected_wait_s
-from inference.more_gpus import step_s
+from inference.planner.deployment import ACROSS_S, INSIDE_S
+from inference.planner.more_gpus import step_s
 
 WORKLOADS = {"retrieval": (8192, 128), "writing": (256, 2048)}
 """(prompt tokens, output tokens): reading documents to answer in a sentence; writing much from a short request."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from inference.efficiency import AT_BEST
+from inference.planner.efficiency import AT_BEST
 from inference.planner_error import predicted_s
 from inference.published import PublishedRun, fitting_runs, published_runs, shown_runs
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import Range, shown
-from inference.efficiency import Efficiency
 from inference.own_hardware import own_hardware
+from inference.planner.efficiency import Efficiency
 from inference.shape_link import LONGEST_NAME
 
 OWN = "own"

@@ -5,8 +5,8 @@ from dataclasses import replace
 from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.cost import kv_bytes
 from inference.option import Assumptions, Change, Option, counted, given, total_tps
-from inference.pass_time import peak, prefill_pass
 from inference.planner import Plan, plan
+from inference.planner.pass_time import peak, prefill_pass
 from inference.prefix_caching.records import saving
 from inference.speculation.acceptance import expected_tokens
 

@@ -8,10 +8,10 @@ from inference.arithmetic.estimate import CACHE_PASSES
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import Deployment, exchange_of
-from inference.efficiency import Efficiency
 from inference.machine.sweeps import Point, Setting
-from inference.pass_time import decode_pass, prefill_pass
+from inference.planner.deployment import Deployment, exchange_of
+from inference.planner.efficiency import Efficiency
+from inference.planner.pass_time import decode_pass, prefill_pass
 from inference.trace import Phase
 
 _LONG = 128

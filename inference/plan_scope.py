@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from inference.efficiency import efficiency, family
 from inference.planner import Plan
+from inference.planner.efficiency import efficiency, family
 from inference.published import PublishedRun, published_runs
 
 PUBLISHED_IN = {"deepseek-v3": "FP8", "gpt-oss-20b": "MXFP4", "gpt-oss-120b": "MXFP4"}

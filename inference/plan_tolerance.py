@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from inference.arithmetic.units import percent
 from inference.plan_scope import outside
-from inference.planner import Phase, Plan
+from inference.planner import Plan
+from inference.planner.plan import Phase
 from inference.planner_error import Prediction, select, summary
 from inference.published import Kind
 

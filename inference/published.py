@@ -14,7 +14,7 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue.rows import Row, Text, load
 from inference.cost import forward_work
-from inference.efficiency import Engine, family
+from inference.planner.efficiency import Engine, family
 
 FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
 Kind = Literal["prefill", "decode", "request"]

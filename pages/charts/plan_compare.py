@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.plan_compare import Cost
+from inference.planner.compare import Cost
 from inference.trace import Phase
 from pages.charts.palette import COLOURS, INK, figure, label, literal
 from pages.charts.units import percent, seconds

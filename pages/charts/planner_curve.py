@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.planner import Plan
-from inference.ranking import Point
+from inference.planner.ranking import Point
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure
 from pages.charts.units import significant

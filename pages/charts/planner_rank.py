@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.ranking import Decides, Order, Rank, score
+from inference.planner.ranking import Decides, Order, Rank, score
 from pages.charts.palette import ESTIMATE, HAIRLINE, INK, figure, label, literal
 from pages.charts.units import seconds, significant
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, parts
 from inference.planner import Plan
+from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, parts
 from pages.charts.palette import CARD, COLOURS, ESTIMATE, HAIRLINE, INK, figure, label
 from pages.charts.units import percent, seconds
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
-from inference.efficiency import Efficiency
+from inference.planner.efficiency import Efficiency
 from inference.run.recipe import Recipe
 from inference.run.replay import Replay
 from inference.trace import Trace

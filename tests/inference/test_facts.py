@@ -16,7 +16,7 @@ from inference.facts_cache import spec_of
 from inference.facts_hardware import compute_bound_tokens, machine, ridge
 from inference.facts_serving import touched_share
 from inference.facts_speed import bound_context, prefill_s
-from inference.more_gpus import step_s
+from inference.planner.more_gpus import step_s
 from quizzes.filled import facts_in
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from inference import efficiency, facts
+from inference import facts
 from inference.files.safe_yaml import read_yaml
+from inference.planner import efficiency
 
 FITTED = read_yaml(efficiency.FILE)["engines"]
 

@@ -6,8 +6,8 @@ import pytest
 
 from inference.arithmetic.units import significant
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
-from inference.more_gpus import COUNTS, WAYS, Case, Way, side_by_side, step_s, use
+from inference.planner.deployment import Workload
+from inference.planner.more_gpus import COUNTS, WAYS, Case, Way, side_by_side, step_s, use
 
 MODELS, HARDWARE = models(), hardware()
 H100 = HARDWARE["h100-sxm-80gb"]

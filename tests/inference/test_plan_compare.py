@@ -3,8 +3,8 @@
 import pytest
 
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
-from inference.plan_compare import compare
+from inference.planner.compare import compare
+from inference.planner.deployment import Workload
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B = MODELS["llama-3.1-8b"]

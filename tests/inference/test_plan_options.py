@@ -12,13 +12,13 @@ from inference.arithmetic.links import LINKS
 from inference.arithmetic.spec import ModelSpec
 from inference.batching.records import static_slots
 from inference.catalogue import hardware, models
-from inference.deployment import Deployment, Workload, exchange_of
-from inference.efficiency import AT_BEST
 from inference.option import Assumptions, Change, Option
 from inference.options_pass import first_loss
-from inference.pass_time import PassTime, decode_pass, mixed_pass, prefill_pass
 from inference.plan_options import options
 from inference.planner import Plan, plan
+from inference.planner.deployment import Deployment, Workload, exchange_of
+from inference.planner.efficiency import AT_BEST
+from inference.planner.pass_time import PassTime, decode_pass, mixed_pass, prefill_pass
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B, H100 = MODELS["llama-3.1-8b"], HARDWARE["h100-sxm-80gb"]

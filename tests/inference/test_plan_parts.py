@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.units import seconds
 from inference.catalogue import models
-from inference.efficiency import ENGINES
 from inference.machine_link import typed_machine
 from inference.own_machine import own_efficiency, own_machine
-from inference.plan_cost import energy_kwh, money
-from inference.plan_export import to_csv, to_markdown
-from inference.plan_parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.plan_scope import outside
-from inference.plan_settings import PlanSettings, make
 from inference.plan_tolerance import tolerance, tolerance_of
 from inference.planner import at_best
+from inference.planner.efficiency import ENGINES
+from inference.planner.export import to_csv, to_markdown
+from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
+from inference.planner.price import energy_kwh, money
+from inference.planner.settings import PlanSettings, make
 from inference.planner_error import select
 
 EVIL = "=HYPERLINK('x')|<img src=x>![a](http://b)"

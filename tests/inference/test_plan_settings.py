@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware, models
-from inference.efficiency import ENGINES, efficiency
 from inference.machine_link import typed_machine
 from inference.own_machine import own_efficiency, own_machine
-from inference.plan_link import from_query, is_plan, to_query
-from inference.plan_settings import PlanSettings, in_full, make
 from inference.planner import at_best, plan
+from inference.planner.efficiency import ENGINES, efficiency
+from inference.planner.link import from_query, is_plan, to_query
+from inference.planner.settings import PlanSettings, in_full, make
 from inference.shape_link import shape_from_query, shape_query
 
 OWN = typed_machine("Mine", {"memory_gb": 80, "bandwidth_gb_s": 3350, "tflops_16bit": 989.4})

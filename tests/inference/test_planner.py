@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
-from inference.deployment import Deployment, Workload, exchange_of, smallest_fit
-from inference.efficiency import AT_BEST, ENGINES, efficiency
-from inference.pass_time import Exchange
 from inference.planner import at_best, plan
+from inference.planner.deployment import Deployment, Workload, exchange_of, smallest_fit
+from inference.planner.efficiency import AT_BEST, ENGINES, efficiency
+from inference.planner.pass_time import Exchange
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B, H100 = MODELS["llama-3.1-8b"], HARDWARE["h100-sxm-80gb"]

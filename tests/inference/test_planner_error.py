@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from inference import efficiency, published
+from inference import published
 from inference.catalogue import hardware, models
 from inference.catalogue.rows import checked, load
 from inference.files.safe_yaml import read_yaml
+from inference.planner import efficiency
 from inference.planner_error import predicted_s, predictions, select, summary
 from inference.published import RunRow, fitting_runs, held_back, published_runs
 

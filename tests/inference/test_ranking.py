@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
-from inference.deployment import Deployment, Workload
-from inference.efficiency import AT_BEST
 from inference.planner import plan
-from inference.ranking import (
-    Order,
-    Rank,
-    curve,
-    ordered,
-    rank,
-    score,
-)
+from inference.planner.deployment import Deployment, Workload
+from inference.planner.efficiency import AT_BEST
+from inference.planner.ranking import Order, Rank, curve, ordered, rank, score
 
 MODELS, HARDWARE = models(), hardware()
 EIGHT_B, SEVENTY_B, H100 = MODELS["llama-3.1-8b"], MODELS["llama-3.1-70b"], HARDWARE["h100-sxm-80gb"]

@@ -18,19 +18,19 @@ from inference import catalogue
 from inference.arithmetic.estimate import prefill_terms
 from inference.arithmetic.operators import operators
 from inference.batching.cost import batch_cost
-from inference.deployment import Workload
 from inference.kv_cache.agreement import Agreement
 from inference.kv_cache.paged import Conversation, layout
 from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows
 from inference.machine.placed import place
-from inference.more_gpus import Case, side_by_side
-from inference.plan_compare import compare
-from inference.plan_settings import PlanSettings, make
+from inference.planner.compare import compare
+from inference.planner.deployment import Workload
+from inference.planner.more_gpus import Case, side_by_side
+from inference.planner.ranking import curve, rank
+from inference.planner.settings import PlanSettings, make
 from inference.planner_error import predictions
 from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.shared import Arrival, SharedRun
-from inference.ranking import curve, rank
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
 from pages.charts import (

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
-from inference.more_gpus import COUNTS, WAYS, Case, Use, side_by_side
+from inference.planner.deployment import Workload
+from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, side_by_side
 from pages.charts import palette
 from pages.charts.more_gpus import more_gpus
 from pages.ui.experiments.more_gpus import PRESETS

@@ -3,9 +3,9 @@
 from streamlit.testing.v1 import AppTest
 
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
 from inference.facts_serving import WORKLOADS
-from inference.plan_compare import compare
+from inference.planner.compare import compare
+from inference.planner.deployment import Workload
 from pages.charts import palette
 from pages.charts.plan_compare import plan_compare
 from pages.ui.experiments.plan_compare import Costs, table, words

@@ -8,9 +8,9 @@ import pytest
 from inference.catalogue import hardware, models
 from inference.machine_link import typed_machine
 from inference.plan_options import options
-from inference.plan_settings import PlanSettings, make
+from inference.planner.ranking import curve, ordered, rank
+from inference.planner.settings import PlanSettings, make
 from inference.planner_error import predictions
-from inference.ranking import curve, ordered, rank
 from pages.charts import palette
 from pages.charts.planner_curve import throughput
 from pages.charts.planner_error import agreement, hover

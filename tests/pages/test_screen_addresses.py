@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.plan_link import to_query
-from inference.plan_settings import PlanSettings
+from inference.planner.link import to_query
+from inference.planner.settings import PlanSettings
 from inference.run.recipe import Recipe
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, run_of

@@ -20,13 +20,13 @@ from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
 from inference.option import Change, Option
-from inference.plan_settings import PlanSettings, make
+from inference.planner.ranking import curve
+from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Chat, Turn
 from inference.prefix_caching.pair import PairRun
 from inference.prefix_caching.records import Served as Cached
 from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.prefix_caching.tenants import SECRETS, Guess, Tenants
-from inference.ranking import curve
 from inference.sampling_lab.records import ChiSquare
 from inference.speculation.records import Repeat, Round, Speculated
 from inference.speculation.records import Request as Asked

@@ -8,9 +8,9 @@ import streamlit as st
 
 from inference.arithmetic.hardware import Hardware
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
 from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS
-from inference.more_gpus import COUNTS, Case, Use, side_by_side
+from inference.planner.deployment import Workload
+from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.more_gpus import more_gpus as chart
 from pages.charts.units import seconds
 from pages.ui.controls import Controls, row

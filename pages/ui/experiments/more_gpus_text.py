@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from inference.catalogue import hardware, models
-from inference.deployment import PER_NODE
-from inference.more_gpus import COUNTS, WAYS, Case, Use, Way, use
+from inference.planner.deployment import PER_NODE
+from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, Way, use
 from pages.charts.units import scaled, seconds, significant
 from pages.ui.live_chart import Table
 from pages.ui.prediction import Outcome, Prediction

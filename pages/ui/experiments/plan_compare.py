@@ -7,11 +7,11 @@ import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
-from inference.deployment import Workload
 from inference.facts_serving import WORKLOADS
 from inference.kv_cache.growth import MOST_CONVERSATIONS
-from inference.pass_time import peak
-from inference.plan_compare import Cost, compare
+from inference.planner.compare import Cost, compare
+from inference.planner.deployment import Workload
+from inference.planner.pass_time import peak
 from pages.charts.plan_compare import plan_compare as chart
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.controls import Controls, row

@@ -7,8 +7,8 @@ import streamlit as st
 from inference import catalogue
 from inference.arithmetic.spec import ModelSpec
 from inference.kv_cache.growth import matching_context, outweighing_batch, room
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from inference.planner.settings import PlanSettings
 from pages.charts.growth import cache_growth
 from pages.charts.units import scaled
 from pages.ui import state

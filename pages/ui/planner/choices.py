@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference import catalogue
 from inference.arithmetic.spec import ModelSpec
-from inference.workloads import PRESETS
+from inference.planner.workloads import PRESETS
 from pages.ui import state
 from pages.ui.planner import fields
 from pages.ui.planner.fields import key

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import PER_NODE
 from inference.machine_link import machine_numbers
 from inference.own_hardware import own_model
-from inference.plan_settings import PlanSettings, in_full
-from inference.workloads import PRESETS
+from inference.planner.deployment import PER_NODE
+from inference.planner.settings import PlanSettings, in_full
+from inference.planner.workloads import PRESETS
 
 RUNNING, NUMBERS, PASTED, LINKED = "running", "numbers", "pasted", "linked"
 """Models that are no row of the catalogue: the server's own, one typed, one pasted, one that a link brought."""

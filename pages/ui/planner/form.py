@@ -7,8 +7,8 @@ from typing import TypeVar
 import streamlit as st
 
 from inference import catalogue
-from inference.plan_link import from_query, is_plan
-from inference.plan_settings import PlanSettings
+from inference.planner.link import from_query, is_plan
+from inference.planner.settings import PlanSettings
 from pages.ui import state
 from pages.ui.planner import fields
 from pages.ui.planner.choices import choices, own_model, preset, set_lengths_free

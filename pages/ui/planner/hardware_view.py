@@ -5,9 +5,9 @@ from dataclasses import replace
 import streamlit as st
 
 from inference import catalogue
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
-from inference.ranking import Order, Rank, ordered, rank
+from inference.planner.ranking import Order, Rank, ordered, rank
+from inference.planner.settings import PlanSettings
 from pages.charts.planner_rank import decides, name, ranking, value
 from pages.ui import state
 from pages.ui.live_chart import Table, live_chart

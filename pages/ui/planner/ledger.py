@@ -1,8 +1,8 @@
 """Memory, money and energy of a plan, as one card."""
 
-from inference.deployment import smallest_fit
-from inference.plan_cost import SERVER_OVER_ACCELERATORS, energy_kwh, money
 from inference.planner import Plan
+from inference.planner.deployment import smallest_fit
+from inference.planner.price import SERVER_OVER_ACCELERATORS, energy_kwh, money
 from pages.charts.units import scaled, significant
 from pages.ui.card import Card, Figure
 

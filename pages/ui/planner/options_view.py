@@ -6,8 +6,8 @@ import streamlit as st
 
 from inference.option import Change, Option
 from inference.plan_options import options
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from inference.planner.settings import PlanSettings
 from pages.charts.units import count, scaled, seconds, significant
 from pages.ui import state
 from pages.ui.data_table import data_table

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from inference.plan_settings import make
 from inference.planner import Plan
+from inference.planner.settings import make
 from pages.ui import state
 from pages.ui.card import Card, card
 from pages.ui.planner.answer import Answer, answer, show_answer

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from inference.plan_export import to_csv, to_markdown
-from inference.plan_link import to_query
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from inference.planner.export import to_csv, to_markdown
+from inference.planner.link import to_query
+from inference.planner.settings import PlanSettings
 from pages.ui import state
 
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
-from inference.ranking import Point, curve
+from inference.planner.ranking import Point, curve
+from inference.planner.settings import PlanSettings
 from pages.charts.planner_curve import throughput
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state

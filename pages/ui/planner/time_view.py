@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from inference.plan_parts import parts
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from inference.planner.parts import parts
+from inference.planner.settings import PlanSettings
 from pages.charts.planner_time import request_time
 from pages.charts.units import percent, seconds
 from pages.ui.live_chart import Table, live_chart

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from inference.plan_link import to_query
-from inference.plan_settings import PlanSettings
 from inference.planner import Plan
+from inference.planner.link import to_query
+from inference.planner.settings import PlanSettings
 from pages.ui import state
 from pages.ui.boundary import boundary
 from pages.ui.experiments.layer_clock import layer_clock

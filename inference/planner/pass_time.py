@@ -6,7 +6,7 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Regime
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import forward_work, operator_work
-from inference.efficiency import Efficiency
+from inference.planner.efficiency import Efficiency
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import Deployment, Workload
-from inference.efficiency import AT_BEST
-from inference.planner import Plan
-from inference.ranking import Rank, rank
+from inference.planner.deployment import Deployment, Workload
+from inference.planner.efficiency import AT_BEST
+from inference.planner.plan import Plan
+from inference.planner.ranking import Rank, rank
 
 
 @dataclass(frozen=True, slots=True)

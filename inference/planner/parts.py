@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inference.pass_time import PassTime
-from inference.planner import Phase, Plan
+from inference.planner.pass_time import PassTime
+from inference.planner.plan import Phase, Plan
 
 MEMORY, COMPUTE, CLOCK, EXCHANGE = "memory", "compute", "layers' clock", "exchange"
 

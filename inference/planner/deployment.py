@@ -7,9 +7,9 @@ from inference.arithmetic.links import LINKS
 from inference.arithmetic.ranges import SECOND, Range
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.efficiency import ENGINES, Efficiency, fitted
 from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS, in_bits
-from inference.pass_time import Exchange, cache_share
+from inference.planner.efficiency import ENGINES, Efficiency, fitted
+from inference.planner.pass_time import Exchange, cache_share
 
 BITS = Range(0.5, 64, "bits")
 PER_NODE = 8

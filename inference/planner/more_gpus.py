@@ -5,9 +5,9 @@ from typing import Literal, get_args
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import ACROSS_S, INSIDE_S, PER_NODE, Deployment, Workload
-from inference.efficiency import AT_BEST
-from inference.planner import Plan, plan
+from inference.planner.deployment import ACROSS_S, INSIDE_S, PER_NODE, Deployment, Workload
+from inference.planner.efficiency import AT_BEST
+from inference.planner.plan import Plan, plan
 
 Way = Literal["replicas", "pipeline", "tensor parallel"]
 WAYS: tuple[Way, ...] = get_args(Way)

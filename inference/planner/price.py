@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inference.planner import Plan
+from inference.planner.plan import Plan
 
 MILLION = 1_000_000
 SERVER_OVER_ACCELERATORS = 1.8  # a DGX H100: at most 10.2 kW for eight accelerators of 700 W

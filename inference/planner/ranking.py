@@ -8,7 +8,8 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Regime
 from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.units import scaled
-from inference.deployment import (
+from inference.kv_cache.growth import MOST_CONVERSATIONS
+from inference.planner.deployment import (
     Deployment,
     Workload,
     check_split,
@@ -17,9 +18,8 @@ from inference.deployment import (
     served,
     smallest_fit,
 )
-from inference.kv_cache.growth import MOST_CONVERSATIONS
-from inference.pass_time import peak
-from inference.planner import Plan, plan
+from inference.planner.pass_time import peak
+from inference.planner.plan import Plan, plan
 
 Decides = Literal["FLOP/s", "bandwidth", "memory", "overhead"]
 """The number of a machine that sets its pace."""

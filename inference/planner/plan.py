@@ -6,7 +6,7 @@ from typing import Literal
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Regime
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import (
+from inference.planner.deployment import (
     Deployment,
     Memory,
     Workload,
@@ -16,8 +16,8 @@ from inference.deployment import (
     served,
     share_out,
 )
-from inference.efficiency import AT_BEST, Efficiency, efficiency
-from inference.pass_time import Exchange, PassTime, decode_pass, prefill_pass
+from inference.planner.efficiency import AT_BEST, Efficiency, efficiency
+from inference.planner.pass_time import Exchange, PassTime, decode_pass, prefill_pass
 
 Phase = Literal["prefill", "decode"]
 _PLAIN = Deployment()

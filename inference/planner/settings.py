@@ -6,9 +6,9 @@ from inference import catalogue
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import Range
 from inference.arithmetic.spec import ModelSpec
-from inference.deployment import Deployment, Workload, exchange_of
-from inference.efficiency import Efficiency, efficiency
-from inference.planner import Plan, plan
+from inference.planner.deployment import Deployment, Workload, exchange_of
+from inference.planner.efficiency import Efficiency, efficiency
+from inference.planner.plan import Plan, plan
 
 MICRO, GIGA = 1e-6, 1e9
 PRICE = Range(0, 10_000, "of your currency an hour")

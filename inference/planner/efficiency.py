@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Literal, get_args
 
 from pydantic import BaseModel
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import SECOND, Range
+from inference.catalogue import HERE
 from inference.catalogue.rows import checked
 from inference.files.safe_yaml import read_yaml
 
 Engine = Literal["eager", "serving", "compiled", "llama.cpp", "megakernel"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-FILE = Path(__file__).parent / "catalogue" / "efficiency.yaml"
+FILE = HERE / "efficiency.yaml"
 
 
 @dataclass(frozen=True, slots=True)
