@@ -12,12 +12,12 @@ from inference.arithmetic.links import LINKS
 from inference.arithmetic.spec import ModelSpec
 from inference.batching.records import static_slots
 from inference.catalogue import hardware, models
-from inference.option import Assumptions, Change, Option
-from inference.options_pass import first_loss
-from inference.plan_options import options
 from inference.planner import Plan, plan
 from inference.planner.deployment import Deployment, Workload, exchange_of
 from inference.planner.efficiency import AT_BEST
+from inference.planner.options.option import Assumptions, Change, Option
+from inference.planner.options.options import options
+from inference.planner.options.passes import first_loss
 from inference.planner.pass_time import PassTime, decode_pass, mixed_pass, prefill_pass
 
 MODELS, HARDWARE = models(), hardware()

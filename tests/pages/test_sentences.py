@@ -19,7 +19,7 @@ from inference.kv_cache.agreement import Agreement
 from inference.latency.waterfall import ttft_stages
 from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
-from inference.option import Change, Option
+from inference.planner.options.option import Change, Option
 from inference.planner.ranking import curve
 from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Chat, Turn

@@ -4,9 +4,9 @@ import math
 
 import streamlit as st
 
-from inference.option import Change, Option
-from inference.plan_options import options
 from inference.planner import Plan
+from inference.planner.options.option import Change, Option
+from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
 from pages.charts.units import count, scaled, seconds, significant
 from pages.ui import state

@@ -1,9 +1,14 @@
 """What each optimisation of the labs would change for one plan. Estimated."""
 
-from inference.option import Assumptions, Option
-from inference.options_pass import cache_bits, prefix_caching, speculation, structured_output, weight_bits
-from inference.options_schedule import chunked_prefill, continuous_batching, disaggregation, prefill_batching
-from inference.planner import Plan
+from inference.planner.options.option import Assumptions, Option
+from inference.planner.options.passes import cache_bits, prefix_caching, speculation, structured_output, weight_bits
+from inference.planner.options.schedule import (
+    chunked_prefill,
+    continuous_batching,
+    disaggregation,
+    prefill_batching,
+)
+from inference.planner.plan import Plan
 
 CACHE_BITS = (8,)
 WEIGHT_BITS = (8, 4)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.cost import kv_bytes
-from inference.option import Assumptions, Change, Option, counted, given, total_tps
-from inference.planner import Plan, plan
+from inference.planner.options.option import Assumptions, Change, Option, counted, given, total_tps
 from inference.planner.pass_time import peak, prefill_pass
+from inference.planner.plan import Plan, plan
 from inference.prefix_caching.records import saving
 from inference.speculation.acceptance import expected_tokens
 

@@ -7,9 +7,9 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.links import LINKS, Link
 from inference.arithmetic.ranges import SECOND, SHARE, Range
 from inference.arithmetic.spec import ModelSpec
-from inference.planner import Plan
 from inference.planner.efficiency import Efficiency
 from inference.planner.pass_time import Exchange
+from inference.planner.plan import Plan
 
 Unit = Literal["s", "tokens/s", "FLOP", "tokens per pass", "conversations"]
 _LESS_IS_BETTER: tuple[Unit, ...] = ("s", "FLOP")

@@ -2,9 +2,9 @@
 
 from inference.arithmetic.links import transfer_s
 from inference.arithmetic.units import percent, scaled, seconds
-from inference.option import Assumptions, Change, Option, counted, given
-from inference.planner import Plan
+from inference.planner.options.option import Assumptions, Change, Option, counted, given
 from inference.planner.pass_time import mixed_pass, prefill_pass
+from inference.planner.plan import Plan
 
 _MOST_CHUNKS = 32  # of a prompt that are computed; of a longer one, evenly spread ones stand for the others
 
