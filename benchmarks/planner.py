@@ -14,8 +14,8 @@ from inference import catalogue
 from inference.jobs.experiments import Job
 from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
 from inference.machine.sweeps import Sweep
-from inference.own_machine import OwnPoint, held_against, median_error
 from inference.planner.deployment import Deployment, Workload
+from inference.planner.own.machine import OwnPoint, held_against, median_error
 from inference.planner.ranking import rank
 from inference.planner_error import select, summary
 

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 from inference import catalogue
 from inference.arithmetic.ranges import Range, shown
 from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS
-from inference.machine_link import OWN, machine_from_query, machine_query, parsed, spelled
 from inference.planner.deployment import BITS, MOST_PARTS
 from inference.planner.efficiency import ENGINES
+from inference.planner.own.machine_link import OWN, machine_from_query, machine_query, parsed, spelled
+from inference.planner.own.shape_link import shape_from_query, shape_query
 from inference.planner.settings import ALL_REDUCE_US, LAYER_US, LINK_GB_S, PRICE, SHARE, PlanSettings, in_full
-from inference.shape_link import shape_from_query, shape_query
 
 T = TypeVar("T")
 PARTS = Range(1, MOST_PARTS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes, kv_bytes_per_token
-from inference.own_hardware import own_hardware
+from inference.planner.own.hardware import own_hardware
 
 MODELS = models()
 SPECS = st.sampled_from(list(MODELS.values()))

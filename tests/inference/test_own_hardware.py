@@ -9,8 +9,8 @@ import pytest
 from inference.arithmetic.ranges import shown
 from inference.catalogue import hardware, models
 from inference.cost import forward_work, kv_bytes_per_token
-from inference.own_hardware import own_hardware, own_model
-from inference.peak_warnings import peak_warnings
+from inference.planner.own.hardware import own_hardware, own_model
+from inference.planner.own.peak_warnings import peak_warnings
 
 H100: dict[str, Any] = {
     **{"memory_gb": 80, "bandwidth_gb_s": 3350, "tflops_16bit": 989.4, "tflops_fp8": 1978.9},

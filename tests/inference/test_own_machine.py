@@ -10,9 +10,9 @@ from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.machine.sweep_jobs import BATCH_SIZES, CONTEXT_LENGTHS, PROMPT_LENGTHS, decode, prefill
 from inference.machine.sweeps import Point, Setting
-from inference.own_machine import OwnPoint, held_against, median_error, own_efficiency, own_machine
 from inference.planner import Plan, plan
 from inference.planner.deployment import Deployment, Workload
+from inference.planner.own.machine import OwnPoint, held_against, median_error, own_efficiency, own_machine
 
 SPEC = replace(models()["smollm2-135m"], weight_bits=32, kv_bits=32)
 LAYER_WEIGHTS = 30 * (2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536)

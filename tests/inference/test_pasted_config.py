@@ -19,8 +19,8 @@ from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.vector_params import FLAGS, UNCOUNTED, counted
 from inference.catalogue import models
 from inference.cost import kv_bytes_per_token
-from inference.pasted_config import DEFAULTS, spec_from_json
-from inference.pasted_quantisation import quantisation
+from inference.planner.own.pasted_config import DEFAULTS, spec_from_json
+from inference.planner.own.pasted_quantisation import quantisation
 
 FILES = {path.stem: path for path in sorted((Path(__file__).parent / "configs").glob("*.json"))}
 """By catalogue id, with the fields of the published file."""

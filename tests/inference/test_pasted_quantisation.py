@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from inference.catalogue import models
-from inference.pasted_config import spec_from_json
-from inference.pasted_quantisation import Quantisation, quantisation
+from inference.planner.own.pasted_config import spec_from_json
+from inference.planner.own.pasted_quantisation import Quantisation, quantisation
 
 CONFIGS = Path(__file__).parent / "configs"
 LLAMA: dict[str, Any] = json.loads((CONFIGS / "smollm2-135m.json").read_text(encoding="utf-8"))

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import hardware, models
-from inference.machine_link import typed_machine
-from inference.own_machine import own_efficiency, own_machine
 from inference.planner import at_best, plan
 from inference.planner.efficiency import ENGINES, efficiency
 from inference.planner.link import from_query, is_plan, to_query
+from inference.planner.own.machine import own_efficiency, own_machine
+from inference.planner.own.machine_link import typed_machine
+from inference.planner.own.shape_link import shape_from_query, shape_query
 from inference.planner.settings import PlanSettings, in_full, make
-from inference.shape_link import shape_from_query, shape_query
 
 OWN = typed_machine("Mine", {"memory_gb": 80, "bandwidth_gb_s": 3350, "tflops_16bit": 989.4})
 CEILINGS = Ceilings("A laptop", "float32", 2e10, 2e11, 1e-2, "2026-11-30", 4)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from inference.catalogue import hardware, models
-from inference.machine_link import typed_machine
 from inference.planner.options.options import options
+from inference.planner.own.machine_link import typed_machine
 from inference.planner.ranking import curve, ordered, rank
 from inference.planner.settings import PlanSettings, make
 from inference.planner_error import predictions

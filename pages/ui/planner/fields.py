@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from inference.arithmetic.spec import ModelSpec
-from inference.machine_link import machine_numbers
-from inference.own_hardware import own_model
 from inference.planner.deployment import PER_NODE
+from inference.planner.own.hardware import own_model
+from inference.planner.own.machine_link import machine_numbers
 from inference.planner.settings import PlanSettings, in_full
 from inference.planner.workloads import PRESETS
 

@@ -5,12 +5,12 @@ import streamlit as st
 from inference import catalogue
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
-from inference.machine_link import typed_machine
-from inference.own_machine import own_efficiency, own_machine
-from inference.pasted_config import LONGEST_TEXT, spec_from_json
-from inference.pasted_quantisation import quantisation
-from inference.peak_warnings import peak_warnings
 from inference.planner.efficiency import Efficiency
+from inference.planner.own.machine import own_efficiency, own_machine
+from inference.planner.own.machine_link import typed_machine
+from inference.planner.own.pasted_config import LONGEST_TEXT, spec_from_json
+from inference.planner.own.pasted_quantisation import quantisation
+from inference.planner.own.peak_warnings import peak_warnings
 from pages.ui import state
 from pages.ui.planner.fields import EXPERTS, MACHINE, SHAPE, key, named, typed_model
 

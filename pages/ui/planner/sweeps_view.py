@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inference.machine.sweep_jobs import context_job, prompt_job
-from inference.own_machine import OwnPoint, held_against, median_error
+from inference.planner.own.machine import OwnPoint, held_against, median_error
 from inference.trace import Phase
 from pages.charts.units import percent, seconds
 from pages.ui import state

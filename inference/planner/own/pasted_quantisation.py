@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from inference.arithmetic.architectures import flag
 from inference.arithmetic.ranges import Range
 from inference.arithmetic.spec import ModelSpec, num_params
-from inference.pasted_config import Fields, config_object, decoder_fields, parsed, spec_from_json
+from inference.planner.own.pasted_config import Fields, config_object, decoder_fields, parsed, spec_from_json
 
 _BITS = Range(1, 16, "bits")
 MXFP4_BITS = 4.25  # 4, and one 8-bit scale per 32 weights (OCP microscaling formats 1.0)

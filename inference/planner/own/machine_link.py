@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.ranges import Range, shown
-from inference.own_hardware import own_hardware
 from inference.planner.efficiency import Efficiency
-from inference.shape_link import LONGEST_NAME
+from inference.planner.own.hardware import own_hardware
+from inference.planner.own.shape_link import LONGEST_NAME
 
 OWN = "own"
 _NAMES = {
