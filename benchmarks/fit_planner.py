@@ -16,8 +16,8 @@ import yaml
 from scipy.optimize import least_squares
 
 from inference.planner.efficiency import ENGINES, FILE, Efficiency
-from inference.planner_error import predicted_s
-from inference.published import PublishedRun, fitting_runs
+from inference.planner.published.error import predicted_s
+from inference.planner.published.runs import PublishedRun, fitting_runs
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 Group = tuple[str, str | None, str]

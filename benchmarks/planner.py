@@ -16,8 +16,8 @@ from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
 from inference.machine.sweeps import Sweep
 from inference.planner.deployment import Deployment, Workload
 from inference.planner.own.machine import OwnPoint, held_against, median_error
+from inference.planner.published.error import select, summary
 from inference.planner.ranking import rank
-from inference.planner_error import select, summary
 
 _ROUNDS, _REPEATS = 3, 9
 _SWEEPS: dict[str, Callable[[], Job[Sweep]]] = {

@@ -11,15 +11,15 @@ from inference.fact import Fact
 from inference.facts_cache import spec_of
 from inference.facts_hardware import machine, memory
 from inference.facts_serving import WORKLOADS
-from inference.layer_clock import ClockRow, rows
-from inference.plan_tolerance import tolerance
 from inference.planner import plan
 from inference.planner.compare import compare
 from inference.planner.deployment import Deployment, Workload, smallest_fit
 from inference.planner.efficiency import Efficiency, efficiency
 from inference.planner.more_gpus import Case, use
 from inference.planner.plan import Phase
-from inference.planner_error import select
+from inference.planner.published.error import select
+from inference.planner.published.layer_clock import ClockRow, rows
+from inference.planner.published.tolerance import tolerance
 
 CONVERSATIONS = 8
 """At once, where two kinds of work are compared."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from inference.arithmetic.units import scaled, seconds, significant
-from inference.plan_scope import outside
-from inference.plan_tolerance import checked
 from inference.planner.parts import first_step_s
 from inference.planner.plan import Plan, at_best
 from inference.planner.price import energy_kwh, money
+from inference.planner.published.scope import outside
+from inference.planner.published.tolerance import checked
 from inference.planner.settings import PlanSettings, defaults
 
 MEASURED = "from the roofs measured on this machine"

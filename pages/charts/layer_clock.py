@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inference.layer_clock import ClockRow
+from inference.planner.published.layer_clock import ClockRow
 from pages.charts.palette import CARD, DASHED, DECODE, ESTIMATE, figure, label, literal
 from pages.charts.units import seconds, significant
 

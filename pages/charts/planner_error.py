@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from inference.planner_error import Prediction
+from inference.planner.published.error import Prediction
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, literal
 from pages.charts.units import percent, seconds

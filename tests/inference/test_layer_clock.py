@@ -2,10 +2,10 @@
 
 import pytest
 
-from inference import published
 from inference.files.safe_yaml import read_yaml
-from inference.layer_clock import Contrast, rows
-from inference.published import fitting_runs, held_back, shown_runs
+from inference.planner.published import runs as published
+from inference.planner.published.layer_clock import Contrast, rows
+from inference.planner.published.runs import fitting_runs, held_back, shown_runs
 
 BY_ID = {row.run.id: row for row in rows()}
 

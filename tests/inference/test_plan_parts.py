@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.units import seconds
 from inference.catalogue import models
-from inference.plan_scope import outside
-from inference.plan_tolerance import tolerance, tolerance_of
 from inference.planner import at_best
 from inference.planner.efficiency import ENGINES
 from inference.planner.export import to_csv, to_markdown
@@ -21,8 +19,10 @@ from inference.planner.own.machine import own_efficiency, own_machine
 from inference.planner.own.machine_link import typed_machine
 from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.planner.price import energy_kwh, money
+from inference.planner.published.error import select
+from inference.planner.published.scope import outside
+from inference.planner.published.tolerance import tolerance, tolerance_of
 from inference.planner.settings import PlanSettings, make
-from inference.planner_error import select
 
 EVIL = "=HYPERLINK('x')|<img src=x>![a](http://b)"
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from inference import published
 from inference.catalogue import hardware, models
 from inference.catalogue.rows import checked, load
 from inference.files.safe_yaml import read_yaml
 from inference.planner import efficiency
-from inference.planner_error import predicted_s, predictions, select, summary
-from inference.published import RunRow, fitting_runs, held_back, published_runs
+from inference.planner.published import runs as published
+from inference.planner.published.error import predicted_s, predictions, select, summary
+from inference.planner.published.runs import RunRow, fitting_runs, held_back, published_runs
 
 RUNS = {run.id: run for run in published_runs()}
 ROWS = {row["id"]: row for row in read_yaml(published.FILE)}

@@ -21,14 +21,14 @@ from inference.batching.cost import batch_cost
 from inference.kv_cache.agreement import Agreement
 from inference.kv_cache.paged import Conversation, layout
 from inference.latency.waterfall import ttft_stages
-from inference.layer_clock import rows as clock_rows
 from inference.machine.placed import place
 from inference.planner.compare import compare
 from inference.planner.deployment import Workload
 from inference.planner.more_gpus import Case, side_by_side
+from inference.planner.published.error import predictions
+from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve, rank
 from inference.planner.settings import PlanSettings, make
-from inference.planner_error import predictions
 from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.layer_clock import rows
+from inference.planner.published.layer_clock import rows
 from pages.charts import palette
 from pages.charts.layer_clock import layer_clock
 from pages.ui.experiments.layer_clock import table, words

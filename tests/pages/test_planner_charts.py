@@ -8,9 +8,9 @@ import pytest
 from inference.catalogue import hardware, models
 from inference.planner.options.options import options
 from inference.planner.own.machine_link import typed_machine
+from inference.planner.published.error import predictions
 from inference.planner.ranking import curve, ordered, rank
 from inference.planner.settings import PlanSettings, make
-from inference.planner_error import predictions
 from pages.charts import palette
 from pages.charts.planner_curve import throughput
 from pages.charts.planner_error import agreement, hover

@@ -17,9 +17,9 @@ from inference.catalogue import models
 from inference.disaggregation.records import Comparison as Processes
 from inference.kv_cache.agreement import Agreement
 from inference.latency.waterfall import ttft_stages
-from inference.layer_clock import rows as clock_rows
 from inference.machine.sweeps import Point, Setting
 from inference.planner.options.option import Change, Option
+from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve
 from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Chat, Turn

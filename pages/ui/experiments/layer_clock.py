@@ -5,8 +5,8 @@ from itertools import permutations
 
 import streamlit as st
 
-from inference.layer_clock import ClockRow, Contrast, rows
 from inference.planner.efficiency import efficiency, fitted
+from inference.planner.published.layer_clock import ClockRow, Contrast, rows
 from pages.charts.layer_clock import layer_clock as chart
 from pages.charts.units import seconds, significant
 from pages.ui.controls import Controls, row

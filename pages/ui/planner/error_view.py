@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from inference.planner_error import Prediction, predictions, select, summary
-from inference.published import Kind
+from inference.planner.published.error import Prediction, predictions, select, summary
+from inference.planner.published.runs import Kind
 from pages.charts.planner_error import agreement, off
 from pages.charts.units import percent, seconds
 from pages.ui.data_table import data_table

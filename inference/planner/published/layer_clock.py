@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from inference.planner.efficiency import AT_BEST
-from inference.planner_error import predicted_s
-from inference.published import PublishedRun, fitting_runs, published_runs, shown_runs
+from inference.planner.published.error import predicted_s
+from inference.planner.published.runs import PublishedRun, fitting_runs, published_runs, shown_runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from inference.arithmetic.units import percent
-from inference.plan_scope import outside
-from inference.planner import Plan
-from inference.planner.plan import Phase
-from inference.planner_error import Prediction, select, summary
-from inference.published import Kind
+from inference.planner.plan import Phase, Plan
+from inference.planner.published.error import Prediction, select, summary
+from inference.planner.published.runs import Kind
+from inference.planner.published.scope import outside
 
 NOT_CHECKED = "not checked"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from inference.planner import Plan
 from inference.planner.efficiency import efficiency, family
-from inference.published import PublishedRun, published_runs
+from inference.planner.plan import Plan
+from inference.planner.published.runs import PublishedRun, published_runs
 
 PUBLISHED_IN = {"deepseek-v3": "FP8", "gpt-oss-20b": "MXFP4", "gpt-oss-120b": "MXFP4"}
 """The format of a model's own checkpoint where it is under 16 bits, by the notes of its row in the catalogue."""

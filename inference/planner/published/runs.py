@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -16,7 +15,7 @@ from inference.catalogue.rows import Row, Text, load
 from inference.cost import forward_work
 from inference.planner.efficiency import Engine, family
 
-FILE = Path(__file__).parent / "catalogue" / "published_runs.yaml"
+FILE = catalogue.HERE / "published_runs.yaml"
 Kind = Literal["prefill", "decode", "request"]
 Use = Literal["calibrate", "check", "context", "outlier", "shown"]
 _USED: tuple[Use, ...] = ("calibrate", "check")  # the others miss a condition, or are known anomalies

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from inference.planner import plan
 from inference.planner.deployment import Deployment, Workload, exchange_of
 from inference.planner.efficiency import Efficiency, efficiency
 from inference.planner.pass_time import decode_pass, peak, prefill_pass
-from inference.published import Kind, PublishedRun, held_back, published_runs
+from inference.planner.plan import plan
+from inference.planner.published.runs import Kind, PublishedRun, held_back, published_runs
 
 
 @dataclass(frozen=True, slots=True)
