@@ -28,7 +28,7 @@ def typed_numbers(text: str) -> Iterator[tuple[int, str]]:
         words = " ".join(found[0].split())
         if words not in ALLOWED:
             line = text.count("\n", 0, found.start())
-            yield line, f"{words!r} is typed; quote a fact, {{{{name:format}}}}, computed in inference/facts.py"
+            yield line, f"{words!r} is typed; quote a fact, {{{{name:format}}}}, computed in inference/facts/"
 
 
 def unwanted_words(text: str, glossary: Mapping[str, Term]) -> Iterator[tuple[int, str]]:

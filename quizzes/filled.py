@@ -1,8 +1,8 @@
-"""Numbers in the text of questions: `{{fact:format}}`, computed by `inference/facts.py` when the text is shown."""
+"""Numbers in the text of questions: `{{fact:format}}`, computed by `inference/facts/` when the text is shown."""
 
 import re
 
-from inference.fact import FORMATS
+from inference.facts.fact import FORMATS
 
 _FACT = re.compile(r"\{\{\s*(?P<name>[a-z0-9_]+)\s*:\s*(?P<format>[a-z]+)\s*\}\}")
 
@@ -51,4 +51,4 @@ def problem_with(name: str) -> str:
     """Why there is no such fact; empty if there is."""
     from inference import facts  # noqa: PLC0415
 
-    return "" if name in facts.FACTS else f"no fact {name!r} in inference/facts.py"
+    return "" if name in facts.FACTS else f"no fact {name!r} in inference/facts/"

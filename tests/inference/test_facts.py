@@ -11,11 +11,11 @@ import lessons
 import quizzes
 from inference import facts
 from inference.catalogue import models
-from inference.fact import FORMATS, UnknownFact
-from inference.facts_cache import spec_of
-from inference.facts_hardware import compute_bound_tokens, machine, ridge
-from inference.facts_serving import touched_share
-from inference.facts_speed import bound_context, prefill_s
+from inference.facts.caches import spec_of
+from inference.facts.fact import FORMATS, UnknownFact
+from inference.facts.hardware import compute_bound_tokens, machine, ridge
+from inference.facts.serving import touched_share
+from inference.facts.speed import bound_context, prefill_s
 from inference.planner.more_gpus import step_s
 from quizzes.filled import facts_in
 

@@ -3,7 +3,7 @@
 import pytest
 
 from inference import facts
-from inference.facts_speed import decode_s
+from inference.facts.speed import decode_s
 
 LAYER_8B = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14_336
 KV_8B = 2 * 32 * 8 * 128 * 2

@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from inference.catalogue import hardware, models
-from inference.facts_serving import WORKLOADS
+from inference.facts.serving import WORKLOADS
 from inference.planner.compare import compare
 from inference.planner.deployment import Workload
 from pages.charts import palette

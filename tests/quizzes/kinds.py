@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from inference.fact import FORMATS, Fact
+from inference.facts.fact import FORMATS, Fact
 from quizzes import Question, open_questions
 
 VALUES = {

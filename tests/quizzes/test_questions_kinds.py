@@ -155,7 +155,7 @@ def test_what_is_no_number_costs_nothing(asked: dict[str, Question], given: obje
         ("pick", {"level": 3}, "question 'pick', key level: Extra"),
         ("several", {"choices": WRONG}, "at least one choice"),
         ("gap", {"value": 50}, "key value: Extra"),
-        ("gap", {"fact": "speed"}, r"key fact: no fact 'speed' in inference/facts\.py"),
+        ("gap", {"fact": "speed"}, r"key fact: no fact 'speed' in inference/facts/"),
         ("gap", {"fact": "cache_bytes"}, "key unit: unit 'ms' does not fit fact 'cache_bytes'"),
         ("gap", {"fact": "heads", "mistakes": None}, "the prompt tells the answer: it quotes 'heads'"),
         ("gap", {"tolerance": 0.9}, "key tolerance: .*less than or equal to 0.5"),

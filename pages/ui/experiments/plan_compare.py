@@ -7,7 +7,7 @@ import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import hardware, models
-from inference.facts_serving import WORKLOADS
+from inference.facts.serving import WORKLOADS
 from inference.kv_cache.growth import MOST_CONVERSATIONS
 from inference.planner.compare import Cost, compare
 from inference.planner.deployment import Workload

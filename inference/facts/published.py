@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from inference.fact import Fact
+from inference.facts.fact import Fact
 
 
 def _quoted(number: float) -> Callable[[], float]:

@@ -7,7 +7,7 @@ from inference.arithmetic.operators import operators
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import Work, forward_work, kv_bytes_per_token
-from inference.fact import Fact
+from inference.facts.fact import Fact
 from inference.jobs.predicted_run import NUM_TOKENS
 from inference.kv_cache.formulas import by_query_heads
 

@@ -1,11 +1,11 @@
 """Facts of serving: several accelerators, life without a cache, experts, queues, and two kinds of work."""
 
 from inference.cost import forward_work
-from inference.fact import Fact
-from inference.facts_cache import spec_of
-from inference.facts_default import default_bf16
-from inference.facts_hardware import machine
-from inference.facts_speed import decode_s, prefill_s
+from inference.facts.caches import spec_of
+from inference.facts.default_model import default_bf16
+from inference.facts.fact import Fact
+from inference.facts.hardware import machine
+from inference.facts.speed import decode_s, prefill_s
 from inference.kv_cache.recompute import token_forwards
 from inference.latency.queueing import expected_wait_s
 from inference.planner.deployment import ACROSS_S, INSIDE_S

@@ -7,7 +7,7 @@ from functools import cache
 from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.cost import kv_bytes, kv_bytes_per_token
-from inference.fact import Fact
+from inference.facts.fact import Fact
 from inference.kv_cache.formulas import window_factor
 from inference.kv_cache.growth import outweighing_batch
 from inference.kv_cache.scores import Scores

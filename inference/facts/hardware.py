@@ -6,9 +6,9 @@ from inference.arithmetic.hardware import Hardware, ridge_point
 from inference.arithmetic.spec import Matrix
 from inference.batching.cost import crossover_batch
 from inference.catalogue import hardware
-from inference.fact import Fact
-from inference.facts_cache import spec_of
-from inference.facts_default import default_bf16
+from inference.facts.caches import spec_of
+from inference.facts.default_model import default_bf16
+from inference.facts.fact import Fact
 
 MACHINES = {
     "rtx_5090": "rtx-5090",

@@ -8,17 +8,15 @@ Times and rates are of a roofline with a datasheet's dense peak and full bandwid
 import difflib
 from functools import cache
 
-from inference import (
-    facts_cache,
-    facts_default,
-    facts_hardware,
-    facts_planner,
-    facts_published,
-    facts_serving,
-    facts_speed,
-    facts_techniques,
-)
-from inference.fact import FORMATS, Fact, UnknownFact
+from inference.facts import caches as facts_cache
+from inference.facts import default_model as facts_default
+from inference.facts import hardware as facts_hardware
+from inference.facts import plans as facts_planner
+from inference.facts import published as facts_published
+from inference.facts import serving as facts_serving
+from inference.facts import speed as facts_speed
+from inference.facts import techniques as facts_techniques
+from inference.facts.fact import FORMATS, Fact, UnknownFact
 
 __all__ = ["FACTS", "Fact", "UnknownFact", "text", "value"]
 
@@ -63,5 +61,5 @@ def _known(name: str) -> Fact:
     if name not in FACTS:
         close = difflib.get_close_matches(name, FACTS, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise UnknownFact(f"no fact {name!r} in inference/facts.py{hint}")
+        raise UnknownFact(f"no fact {name!r} in inference/facts/{hint}")
     return FACTS[name]

@@ -4,9 +4,9 @@ from functools import cache
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work, forward_work, kv_bytes_per_token
-from inference.fact import Fact
-from inference.facts_cache import K, spec_of
-from inference.facts_hardware import machine, sixteen_bit
+from inference.facts.caches import K, spec_of
+from inference.facts.fact import Fact
+from inference.facts.hardware import machine, sixteen_bit
 from inference.kv_cache.growth import in_bits, room
 
 

@@ -7,10 +7,10 @@ import math
 from functools import cache
 
 from inference.cost import kv_bytes
-from inference.fact import Fact
-from inference.facts_cache import spec_of
-from inference.facts_hardware import machine, memory
-from inference.facts_serving import WORKLOADS
+from inference.facts.caches import spec_of
+from inference.facts.fact import Fact
+from inference.facts.hardware import machine, memory
+from inference.facts.serving import WORKLOADS
 from inference.planner import plan
 from inference.planner.compare import compare
 from inference.planner.deployment import Deployment, Workload, smallest_fit

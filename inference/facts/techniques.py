@@ -3,10 +3,10 @@
 from inference.arithmetic.links import LINKS, cache_bytes, transfer_s
 from inference.batching.records import static_slots
 from inference.cost import forward_work, kv_bytes
-from inference.fact import Fact
-from inference.facts_cache import spec_of
-from inference.facts_hardware import machine, ridge, sixteen_bit
-from inference.facts_speed import decode, decode_s, prefill, prefill_s
+from inference.facts.caches import spec_of
+from inference.facts.fact import Fact
+from inference.facts.hardware import machine, ridge, sixteen_bit
+from inference.facts.speed import decode, decode_s, prefill, prefill_s
 from inference.prefix_caching.records import Saving, saving
 from inference.speculation.acceptance import expected_gain, expected_tokens
 
