@@ -19,7 +19,16 @@ FORBIDDEN = {
     "pages/lab": {"torch", "transformers", "plotly", "pages.learn"},
 }
 # The second order, inside inference: arithmetic stands below everything that needs a model.
-ARITHMETIC = ("arithmetic/spec", "arithmetic/architectures", "arithmetic/hardware", "cost", "arithmetic/roofline", "arithmetic/metrics", "run/params", "trace")
+ARITHMETIC = (
+    "arithmetic/spec",
+    "arithmetic/architectures",
+    "arithmetic/hardware",
+    "cost",
+    "arithmetic/roofline",
+    "arithmetic/metrics",
+    "run/params",
+    "trace",
+)
 HEAVY = {"torch", "transformers", "pandas", "pydantic", "numpy"}
 OWNER = "pages/ui/state.py"
 
@@ -62,7 +71,7 @@ def test_figures_of_plotly_are_made_in_charts_only() -> None:
         for path in _files("pages")
         if "plotly" in {name.split(".")[0] for name in _imports(path)}
     }
-    allowed = {"pages/ui/live_chart.py", "pages/ui/server.py"}  # draws any figure; serves plotly.min.js
+    allowed = {"pages/ui/parts/live_chart.py", "pages/ui/server.py"}  # draws any figure; serves plotly.min.js
     assert {user for user in users if not user.startswith("pages/charts/")} <= allowed
 
 
@@ -80,7 +89,7 @@ def test_only_one_module_touches_the_session_state() -> None:
 
 def test_whatever_is_wrong_is_caught_in_one_place_and_axes_by_factors_are_made_in_one() -> None:
     for folder, words, owner in (
-        ("pages", "except Exception", "pages/ui/boundary.py"),
+        ("pages", "except Exception", "pages/ui/parts/boundary.py"),
         ("pages/charts", "log10", "pages/charts/factors.py"),
     ):
         assert [path.relative_to(ROOT).as_posix() for path in _files(folder) if words in path.read_text()] == [
@@ -91,7 +100,9 @@ def test_whatever_is_wrong_is_caught_in_one_place_and_axes_by_factors_are_made_i
 def test_only_weights_reach_the_network() -> None:
     reaching = {"requests", "httpx", "httpx2", "urllib.request", "socket", "http.client"}
     reaching |= {"huggingface_hub.snapshot_download"}
-    users = {path.relative_to(ROOT).as_posix() for path in _files("inference") if _reaches(_imports(path), reaching)}
+    users = {
+        path.relative_to(ROOT).as_posix() for path in _files("inference") if _reaches(_imports(path), reaching)
+    }
     assert users <= {"inference/weights/__init__.py", "inference/weights/wheel.py"}
 
 

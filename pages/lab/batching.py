@@ -4,7 +4,7 @@ from pages.ui.experiments.batch_sweep import batch_sweep
 from pages.ui.experiments.batching import PREDICTION, batching, outcome
 from pages.ui.experiments.chunked_prefill import chunked_prefill
 from pages.ui.experiments.prefill_batching import prefill_batching
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Batching",

@@ -3,7 +3,7 @@
 from pages.ui.experiments.fleet import fleet
 from pages.ui.experiments.link import link
 from pages.ui.experiments.two_processes import PREDICTION, outcome, two_processes
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Disaggregation",

@@ -7,7 +7,7 @@ from pages.ui.experiments.growth import cache_growth
 from pages.ui.experiments.kv_formulas import kv_formulas
 from pages.ui.experiments.recompute import PREDICTION, outcome, with_and_without
 from pages.ui.experiments.scores import score_matrix
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "KV cache",

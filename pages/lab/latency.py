@@ -6,7 +6,7 @@ from pages.ui.experiments.load import load
 from pages.ui.experiments.readings import tool_readings
 from pages.ui.experiments.ttft_itl import PREDICTION, outcome, ttft_itl
 from pages.ui.experiments.waterfall import waterfall
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Latency",

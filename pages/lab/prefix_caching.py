@@ -4,7 +4,7 @@ from pages.ui.experiments.prefix_chat import conversation
 from pages.ui.experiments.prefix_pair import PREDICTION, outcome, two_prompts
 from pages.ui.experiments.prefix_shared import shared_prompt
 from pages.ui.experiments.prefix_tenants import tenants
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Prefix caching",

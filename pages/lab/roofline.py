@@ -4,7 +4,7 @@ from pages.ui.experiments.modules import module_times
 from pages.ui.experiments.operators import operator_table
 from pages.ui.experiments.roofline import outcome, roofline
 from pages.ui.experiments.roofline_text import PREDICTION
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Roofline",

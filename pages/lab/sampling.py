@@ -4,7 +4,7 @@ from pages.ui.experiments.chain import PREDICTION, chain, outcome
 from pages.ui.experiments.draws import draws
 from pages.ui.experiments.order import order
 from pages.ui.experiments.structure import structure
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Sampling and structure",

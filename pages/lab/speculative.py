@@ -3,7 +3,7 @@
 from pages.ui.experiments.speculation import PREDICTION, outcome, speculation
 from pages.ui.experiments.speculation_draws import speculation_draws
 from pages.ui.experiments.speculation_sizes import speculation_sizes
-from pages.ui.lab import lab
+from pages.ui.parts.lab import lab
 
 lab(
     "Speculative decoding",

@@ -4,7 +4,7 @@ import streamlit as st
 
 from lessons import written
 from pages.ui.course import course, page_of
-from pages.ui.terms import define
+from pages.ui.parts.terms import define
 
 known = course()
 defined_in = {term: lesson for lesson in reversed(known.lessons) for term in lesson.terms}

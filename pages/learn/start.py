@@ -6,11 +6,11 @@ from pages.charts.run import latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
 from pages.ui import actions, state
-from pages.ui.card import Card, Figure, card
-from pages.ui.clock import clock
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.roofs_text import about_roofs
-from pages.ui.token_strip import token_strip
+from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.clock import clock
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.roofs_text import about_roofs
+from pages.ui.parts.token_strip import token_strip
 
 replay = actions.start_replay()
 trace = replay.trace

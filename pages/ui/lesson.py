@@ -15,9 +15,9 @@ from lessons import (
 from lessons.written import marks_in, terms_in
 from pages.ui import lesson_progress, state
 from pages.ui.answers import ask
-from pages.ui.boundary import boundary
 from pages.ui.course import Course, course, page_of
-from pages.ui.terms import define
+from pages.ui.parts.boundary import boundary
+from pages.ui.parts.terms import define
 
 Slots = list[tuple[Part, "st.delta_generator.DeltaGenerator"]]
 

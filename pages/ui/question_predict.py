@@ -11,9 +11,9 @@ from pages.charts.run import latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import seconds
 from pages.ui import actions, state
-from pages.ui.clock import clock
 from pages.ui.form import EXAMPLES
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.clock import clock
+from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.question_worded import labelled, line
 from pages.ui.verdict import verdict
 from quizzes import Answer, PredictQuestion

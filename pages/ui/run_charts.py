@@ -13,7 +13,7 @@ from pages.charts.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui import actions, state
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.screen import Screen
 
 

@@ -10,8 +10,8 @@ from inference.trace import Trace
 from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
+from pages.ui.parts.step_slider import step_slider
 from pages.ui.screen import Screen, sentence
-from pages.ui.step_slider import step_slider
 
 
 def prompt_form(screen: Screen) -> None:

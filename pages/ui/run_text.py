@@ -11,7 +11,7 @@ from pages.charts.run import step_work
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
 from pages.ui import state
-from pages.ui.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, card
 from pages.ui.screen import Screen
 
 

@@ -46,7 +46,7 @@ class _Failures(logging.Handler):
 @pytest.fixture(autouse=True)
 def failures() -> Iterator[list[logging.LogRecord]]:
     """Views that could not be drawn: a page lives on without them, a test does not. Expected ones are taken out."""
-    found, log = _Failures(), logging.getLogger("pages.ui.boundary")
+    found, log = _Failures(), logging.getLogger("pages.ui.parts.boundary")
     log.addHandler(found)
     yield found.records
     log.removeHandler(found)

@@ -14,7 +14,7 @@ SENTENCE = r"This {} could not be drawn \({}\); the others go on. Its log entry 
 def _one_of_three() -> None:
     import streamlit as st  # noqa: PLC0415
 
-    from pages.ui.boundary import boundary  # noqa: PLC0415
+    from pages.ui.parts.boundary import boundary  # noqa: PLC0415
 
     st.text("before")
     with boundary():
@@ -30,7 +30,7 @@ def _a_chart() -> None:
     import streamlit as st  # noqa: PLC0415
 
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.live_chart import Table, live_chart  # noqa: PLC0415
+    from pages.ui.parts.live_chart import Table, live_chart  # noqa: PLC0415
 
     def draw(value: float) -> go.Figure:
         return go.Figure(layout={"height": 100, "width": max(10, 100 * math.log10(value))})
@@ -52,7 +52,7 @@ def _a_chart() -> None:
 def _leaving() -> None:
     import streamlit as st  # noqa: PLC0415
 
-    from pages.ui.boundary import boundary  # noqa: PLC0415
+    from pages.ui.parts.boundary import boundary  # noqa: PLC0415
 
     if "drawn" not in st.session_state:
         st.session_state["drawn"] = True

@@ -9,10 +9,10 @@ import streamlit as st
 from inference.kv_cache.agreement import DTYPES, MOST_TOKENS, NUM_TOKENS, Agreement, agreement_job
 from pages.charts.agreement import agreement as agreement_chart
 from pages.charts.units import significant
-from pages.ui.card import Card, Figure, card
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 
 @dataclass(frozen=True, slots=True)

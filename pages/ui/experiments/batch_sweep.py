@@ -12,9 +12,9 @@ from inference.machine.sweeps import Point, Sweep
 from pages.charts.batching import rate_by_batch, time_by_batch
 from pages.charts.units import count, percent, seconds, significant
 from pages.ui import state
-from pages.ui.experiment import run_job
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, A
 from inference.batching.request_list import read, written
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.units import significant
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.batching_text import explanation, passes_table, requests_table, totals
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import finished, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _BINS = ((1.2, "under 1.2 times"), (1.5, "1.2 to 1.5 times"), (2.0, "1.5 to 2 times"))
 _ABOVE = "over 2 times"

@@ -8,7 +8,7 @@ from inference.batching.lanes import requests_seen
 from inference.batching.records import Comparison, Served
 from pages.charts.units import seconds, significant
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table
+from pages.ui.parts.live_chart import Table
 
 
 def totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:

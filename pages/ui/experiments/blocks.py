@@ -10,10 +10,10 @@ from inference.kv_cache.paged import MOST_TOKENS_PER_BLOCK, Conversation, Held, 
 from pages.charts.blocks import blocks
 from pages.charts.units import scaled
 from pages.ui import state
-from pages.ui.card import Card, Figure, card
-from pages.ui.controls import Controls, row
 from pages.ui.form import EXAMPLES
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 _FEWEST = 2  # live caches that need no examples beside them
 _MOST_EXAMPLE_TOKENS = 4096

@@ -13,8 +13,8 @@ from inference.trace import Trace
 from pages.charts.cache_map import norms_map
 from pages.charts.units import significant
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.screen import sentence
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from pages.charts.sampling_lab import rank_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
 from pages.ui import state
-from pages.ui.controls import Controls
-from pages.ui.data_table import data_table
 from pages.ui.experiments.sampler import SamplerSettings, at_once, next_token, sampler
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.controls import Controls
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _PREDICTED_PROMPT, _PREDICTED_TOP_P = SamplerSettings().prompt, 0.9
 PREDICTION = Prediction(

@@ -6,12 +6,12 @@ import streamlit as st
 
 from inference.batching.presets import CHUNK, LONG_PROMPT, NEWCOMERS, STREAMS, chunked_job
 from pages.charts.batching import gaps_chart
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
 from pages.ui.experiments.batching_stall import stall, stall_totals
 from pages.ui.experiments.batching_text import passes_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 _LIMITS = (8, 16, 32, 64, 128, 256)
 

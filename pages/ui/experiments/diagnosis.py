@@ -10,9 +10,9 @@ from inference.latency.diagnosis import CAUSES, Case, Cause
 from lessons.cases import load_cases
 from pages.charts.diagnosis import evidence
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 NUM_OPTIONS = 5
 

@@ -17,12 +17,12 @@ from inference.disaggregation.records import Comparison
 from pages.charts.disaggregation import goodput_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import finished
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.two_processes import DEFAULT_JOB
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import finished
 
 MACHINES = ("h100-sxm-80gb", "a100-sxm-80gb", "l4")
 HERE = "this machine's two processes"

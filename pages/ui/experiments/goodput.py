@@ -11,8 +11,8 @@ from inference.latency.shared_server import share
 from pages.charts.goodput import limits_chart
 from pages.charts.units import percent, scaled, seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 NUM_REQUESTS = 300
 SEED = 7

@@ -20,9 +20,9 @@ from inference.kv_cache.growth import (
 )
 from pages.charts.growth import cache_growth as chart
 from pages.charts.units import scaled
-from pages.ui.card import Card, Figure, card
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 _BITS = (16, 8, 4)
 _LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)

@@ -13,10 +13,10 @@ from pages.charts.kv_formulas import Bar
 from pages.charts.kv_formulas import kv_formulas as chart
 from pages.charts.units import scaled, significant
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 RUNNING = "running"
 """In place of a catalogue id: the model that runs here, whose cache can be measured."""

@@ -9,8 +9,8 @@ from inference.latency.queueing import LEFT_OUT, expected_wait_s, simulate
 from pages.charts.queueing import AtLoad, load_curve
 from pages.charts.units import percent, seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 LOADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 NUM_REQUESTS = 20_000

@@ -14,9 +14,9 @@ from inference.trace import Phase
 from pages.charts import modules as chart
 from pages.charts.units import percent, seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 _LENGTHS = (16, 64, 128, 256, 512, 1024, 2048)
 

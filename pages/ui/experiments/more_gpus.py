@@ -13,12 +13,12 @@ from inference.planner.deployment import Workload
 from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.more_gpus import more_gpus as chart
 from pages.charts.units import seconds
-from pages.ui.controls import Controls, row
 from pages.ui.course import course, page_of
-from pages.ui.data_table import data_table
 from pages.ui.experiments.more_gpus_text import PREDICTION, all_table, count_table, outcome, steps_table, words
-from pages.ui.live_chart import live_chart
-from pages.ui.prediction import predict, veiled
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import live_chart
+from pages.ui.parts.prediction import predict, veiled
 
 Pace = Literal["at best", "expected"]
 _PACES: tuple[Pace, ...] = ("at best", "expected")

@@ -6,8 +6,8 @@ from inference.catalogue import hardware, models
 from inference.planner.deployment import PER_NODE
 from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, Way, use
 from pages.charts.units import scaled, seconds, significant
-from pages.ui.live_chart import Table
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.live_chart import Table
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _MODEL, _MACHINE, _COUNT = "llama-3.1-8b", "h100-sxm-80gb", 8
 _BINS = ((1.1, "no faster"), (2.5, "about twice as fast"), (6.0, "about 4 times"))

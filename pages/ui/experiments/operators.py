@@ -15,9 +15,9 @@ from inference.trace import Phase
 from pages.charts.operators import intensities
 from pages.charts.units import percent, scaled, significant
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 RUNNING = "the running model"
 THIS_MACHINE = "this machine"

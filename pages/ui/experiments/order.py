@@ -11,10 +11,10 @@ from pages.charts.sampling_lab import order_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
 from pages.ui import state
-from pages.ui.controls import Controls
-from pages.ui.data_table import data_table
 from pages.ui.experiments.sampler import FIRST, LAST, SamplerSettings, next_token, sampler
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 
 @dataclass(frozen=True, slots=True)

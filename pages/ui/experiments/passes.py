@@ -9,9 +9,9 @@ from pages.charts.run import kv_growth, latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds
 from pages.ui import state
-from pages.ui.controls import Controls
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.token_strip import token_strip
+from pages.ui.parts.controls import Controls
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.token_strip import token_strip
 
 TIME, CACHE = "time per pass", "KV cache"
 

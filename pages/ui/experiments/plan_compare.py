@@ -14,9 +14,9 @@ from inference.planner.deployment import Workload
 from inference.planner.pass_time import peak
 from pages.charts.plan_compare import plan_compare as chart
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 Pace = Literal["expected", "at best"]
 _PACES: tuple[Pace, ...] = ("expected", "at best")

@@ -8,10 +8,10 @@ import streamlit as st
 from inference.batching.prefill import LENGTHS, NUM_PROMPTS, Batched, both, prefill_batching_job
 from pages.charts.batching import mean_ttft_chart, together_chart
 from pages.charts.units import seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 _COUNTS = (2, 4, 8)
 

@@ -12,10 +12,10 @@ from pages.charts.prefix import token_bars
 from pages.charts.prefix_ttft import ttft_turns
 from pages.charts.units import percent, scaled, seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 
 @dataclass(frozen=True, slots=True)

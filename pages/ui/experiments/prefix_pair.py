@@ -24,13 +24,13 @@ from pages.charts.prefix import strips
 from pages.charts.prefix_ttft import ttft_bars
 from pages.charts.units import seconds, significant
 from pages.ui import state
-from pages.ui.card import card
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.prefix_pair_text import numbers
 from pages.ui.experiments.prefix_strip import Pair, prefix_strip
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.card import card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import finished, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _BINS = ((1.25, "hardly shorter"), (5.0, "up to 5 times"), (20.0, "5 to 20 times"))
 _ABOVE = "over 20 times"

@@ -5,8 +5,8 @@ import statistics
 from inference.prefix_caching.pair import PairRun
 from inference.prefix_caching.records import median_ttft_s, saving
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui.card import Card, Figure
 from pages.ui.experiments.compared import way
+from pages.ui.parts.card import Card, Figure
 
 _HEIGHT = 142
 

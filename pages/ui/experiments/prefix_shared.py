@@ -18,10 +18,10 @@ from inference.prefix_caching.shared import (
 )
 from pages.charts.prefix import kept_blocks, token_bars
 from pages.charts.units import percent, scaled, seconds
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 BUDGETS_MB = (0.5, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 60.0)
 

@@ -21,9 +21,9 @@ from inference.prefix_caching.tenants import (
 )
 from pages.charts.prefix_ttft import ttft_bars
 from pages.charts.units import seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 _HEIGHT = 230
 _CLEAR = 1.3  # times: what a stranger's clock tells apart through the noise of a few repeats

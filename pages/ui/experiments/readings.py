@@ -11,10 +11,10 @@ from inference.latency.request_events import EXAMPLES, in_chunks, of_trace
 from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
 from pages.ui.experiments.readings_text import difference
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 OWN = "Your own run"
 RECORDED = "A recorded run"

@@ -19,10 +19,10 @@ from inference.kv_cache.recompute import (
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.recompute import time_chart, token_forwards_chart
 from pages.charts.units import count, seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import finished, run_job
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import finished, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _BINS = ((2.0, "under 2 times"), (10.0, "2 to 10 times"), (100.0, "10 to 100 times"))
 _ABOVE = "over 100 times"

@@ -15,12 +15,12 @@ from inference.machine.sweeps import Sweep
 from pages.charts.lab_roofline import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import known, run_job
 from pages.ui.experiments.roofline_text import caption, reason, table, verdict
-from pages.ui.live_chart import live_chart
-from pages.ui.prediction import Outcome
-from pages.ui.roofs_text import about_roofs
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import live_chart
+from pages.ui.parts.measurement import known, run_job
+from pages.ui.parts.prediction import Outcome
+from pages.ui.parts.roofs_text import about_roofs
 
 NO_SHEET = "none"
 

@@ -8,8 +8,8 @@ from inference.arithmetic.spec import ModelSpec
 from inference.machine.placed import Placed, reasons, words
 from pages.charts.explained import verdict as verdict_of
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui.live_chart import Table
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.live_chart import Table
+from pages.ui.parts.prediction import Outcome, Prediction
 
 PREDICTION = Prediction(
     "roofline-factor",

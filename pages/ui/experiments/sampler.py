@@ -9,8 +9,8 @@ from inference.jobs.experiments import Job
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken, find_token, prompt_job, step_job
 from pages.ui import actions, state
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.measurement import run_job
 from pages.ui.screen import sentence
 
 PROMPTS = {

@@ -10,9 +10,9 @@ from inference.kv_cache.growth import MOST_TOKENS
 from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.scores import score_matrix as chart
 from pages.charts.units import percent, scaled, significant
-from pages.ui.card import Card, Figure, card
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 _BITS = (32, 16, 8)
 

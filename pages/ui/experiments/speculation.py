@@ -14,9 +14,6 @@ from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Sp
 from pages.charts.speculative import rounds_chart
 from pages.charts.units import significant
 from pages.ui import state
-from pages.ui.card import card
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import finished, run_job
 from pages.ui.experiments.speculation_strip import speculation_strip
 from pages.ui.experiments.speculation_text import (
     LEGEND,
@@ -28,8 +25,11 @@ from pages.ui.experiments.speculation_text import (
     summary,
     theorem,
 )
-from pages.ui.live_chart import live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.card import card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import live_chart
+from pages.ui.parts.measurement import finished, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 _BINS = ((1.0, "slower"), (2.0, "1 to 2 times"), (4.0, "2 to 4 times"))
 _ABOVE = "over 4 times"

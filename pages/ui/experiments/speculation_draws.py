@@ -10,12 +10,12 @@ from inference.speculation.sampled import SampledDraws, draws_job
 from pages.charts.sampling_bars import draw_counts
 from pages.charts.units import percent
 from pages.ui import state
-from pages.ui.card import card
-from pages.ui.controls import Controls, row
-from pages.ui.experiment import run_job
 from pages.ui.experiments.draws import counts_table, verdict_card
 from pages.ui.experiments.speculation_strip import token_text
-from pages.ui.live_chart import live_chart
+from pages.ui.parts.card import card
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import live_chart
+from pages.ui.parts.measurement import run_job
 
 _NUM_DRAWS = (500, 2_000, 10_000)
 RARE = 1e-3  # as often as this honest draws miss by so much

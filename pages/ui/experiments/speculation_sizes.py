@@ -14,12 +14,12 @@ from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation_text import sizes_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from inference.speculation.acceptance import expected_gain, expected_tokens
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.records import Round, Speculated
 from pages.charts.units import percent, seconds, significant
-from pages.ui.card import Card, Figure
 from pages.ui.experiments.speculation_strip import token_text
-from pages.ui.live_chart import Table
+from pages.ui.parts.card import Card, Figure
+from pages.ui.parts.live_chart import Table
 
 LEGEND = (
     "A block is a pass: its width the time, its height the tokens. Solid: drafted and accepted. Hatched: the "

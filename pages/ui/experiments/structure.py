@@ -12,9 +12,6 @@ from inference.structure.examples import EXAMPLES, Example
 from inference.structure.records import Constraint, Request, StructuredRun, structured_job
 from pages.charts.structured import feasible_mass, step_costs
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
 from pages.ui.experiments.structure_text import (
     COLUMNS,
     LEGEND,
@@ -28,8 +25,11 @@ from pages.ui.experiments.structure_text import (
     telling_step,
     verdict,
 )
-from pages.ui.live_chart import Table, live_chart
 from pages.ui.masked_strip import masked_strip, picked_step
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import run_job
 
 _LARGEST_TYPED = 2_000_000  # characters; what is too large for a constraint still arrives, and is refused in words
 _MOST_TOKENS, _LARGEST_SEED = 512, 2**31 - 1

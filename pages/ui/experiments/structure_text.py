@@ -8,7 +8,7 @@ from inference.structure.records import Kind, Option, StructuredRun, StructuredS
 from pages.charts.structured import share
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds
-from pages.ui.live_chart import Table
+from pages.ui.parts.live_chart import Table
 
 COLUMNS = ["without the mask", "probability", "mask", "with the mask", "probability"]
 FORBIDDEN = "forbidden"

@@ -13,10 +13,10 @@ from inference.machine.sweeps import Point, Sweep
 from pages.charts.latency_lab import itl_chart, ttft_chart
 from pages.charts.units import percent, seconds
 from pages.ui import state
-from pages.ui.controls import Controls
-from pages.ui.experiment import known, run_job
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.controls import Controls
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import known, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 TTFT, ITL = "TTFT by prompt length", "ITL by context length"
 PREDICTION = Prediction(

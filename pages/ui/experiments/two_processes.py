@@ -18,12 +18,12 @@ from inference.disaggregation.records import (
 )
 from pages.charts.disaggregation import gaps_chart, lanes_chart
 from pages.charts.units import scaled, seconds, significant
-from pages.ui.controls import Controls, row
-from pages.ui.data_table import data_table
-from pages.ui.experiment import known, run_job
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
-from pages.ui.prediction import Outcome, Prediction
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import known, run_job
+from pages.ui.parts.prediction import Outcome, Prediction
 
 PREDICTION = Prediction(
     "long-prompt-among-streams",

@@ -10,8 +10,8 @@ from inference.trace import Trace
 from pages.charts.latency_lab import waterfall as waterfall_chart
 from pages.charts.units import UNKNOWN, percent, seconds
 from pages.ui import state
-from pages.ui.controls import Controls, row
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.live_chart import Table, live_chart
 
 OWN_QUEUE = 0.0
 NUM_REQUESTS, SEED = 20_000, 1

@@ -12,9 +12,9 @@ from inference.planner.settings import PlanSettings
 from pages.charts.growth import cache_growth
 from pages.charts.units import scaled
 from pages.ui import state
-from pages.ui.data_table import data_table
 from pages.ui.experiments.growth import rule
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 
 LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)
 

@@ -6,8 +6,8 @@ from inference.planner.published.error import Prediction, predictions, select, s
 from inference.planner.published.runs import Kind
 from pages.charts.planner_error import agreement, off
 from pages.charts.units import percent, seconds
-from pages.ui.data_table import data_table
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.planner.sweeps_view import sweeps_view
 
 _KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "decode"), ("whole request", "request"))

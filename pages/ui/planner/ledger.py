@@ -4,7 +4,7 @@ from inference.planner import Plan
 from inference.planner.deployment import smallest_fit
 from inference.planner.price import SERVER_OVER_ACCELERATORS, energy_kwh, money
 from pages.charts.units import scaled, significant
-from pages.ui.card import Card, Figure
+from pages.ui.parts.card import Card, Figure
 
 
 def ledger(made: Plan, price: float | None) -> Card:

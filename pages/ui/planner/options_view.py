@@ -10,8 +10,8 @@ from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
 from pages.charts.units import count, scaled, seconds, significant
 from pages.ui import state
-from pages.ui.data_table import data_table
-from pages.ui.live_chart import Table
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table
 
 
 def options_view(made: Plan, settings: PlanSettings) -> None:

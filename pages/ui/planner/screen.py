@@ -5,7 +5,7 @@ import streamlit as st
 from inference.planner import Plan
 from inference.planner.settings import make
 from pages.ui import state
-from pages.ui.card import Card, card
+from pages.ui.parts.card import Card, card
 from pages.ui.planner.answer import Answer, answer, show_answer
 from pages.ui.planner.form import Form, by_label, open_link, plan_form
 from pages.ui.planner.ledger import ledger

@@ -7,9 +7,9 @@ from inference.planner.own.machine import OwnPoint, held_against, median_error
 from inference.trace import Phase
 from pages.charts.units import percent, seconds
 from pages.ui import state
-from pages.ui.data_table import data_table
-from pages.ui.experiment import run_job
-from pages.ui.live_chart import Table
+from pages.ui.parts.data_table import data_table
+from pages.ui.parts.live_chart import Table
+from pages.ui.parts.measurement import run_job
 
 _PHASES: tuple[Phase, ...] = ("prefill", "decode")
 

@@ -9,7 +9,7 @@ from pages.charts.planner_curve import throughput
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, live_chart
 
 
 def throughput_view(made: Plan, settings: PlanSettings) -> None:

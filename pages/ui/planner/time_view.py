@@ -7,7 +7,7 @@ from inference.planner.parts import parts
 from inference.planner.settings import PlanSettings
 from pages.charts.planner_time import request_time
 from pages.charts.units import percent, seconds
-from pages.ui.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, live_chart
 
 
 def time_view(made: Plan, settings: PlanSettings) -> None:

@@ -15,8 +15,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_token_strip",
     html='<div class="strip" role="group" aria-label="Tokens of the prompt and of the answer" tabindex="0"></div>',
-    css=(_HERE / "token_strip.css").read_text(),
-    js=(_HERE / "token_strip.js").read_text(),
+    css=(_HERE / "browser/token_strip.css").read_text(),
+    js=(_HERE / "browser/token_strip.js").read_text(),
 )
 _FOLD = 240  # prompt tokens shown; of a longer prompt, its beginning and its end
 

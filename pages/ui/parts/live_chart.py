@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.boundary import boundary
+from pages.ui.parts.boundary import boundary
 
 _HERE = Path(__file__).parent
 _HTML = """
@@ -22,8 +22,8 @@ _HTML = """
 _component = st.components.v2.component(
     "two_phases_live_chart",
     html=_HTML,
-    css=(_HERE / "live_chart.css").read_text(),
-    js=(_HERE / "live_chart.js").read_text(),
+    css=(_HERE / "browser/live_chart.css").read_text(),
+    js=(_HERE / "browser/live_chart.js").read_text(),
     isolate_styles=False,  # Plotly writes its own style sheet into the document
 )
 

@@ -10,7 +10,7 @@ from inference.machine.sweep_io import to_csv
 from inference.machine.sweeps import Sweep
 from pages.charts.units import percent
 from pages.ui import actions, state
-from pages.ui.clock import clock
+from pages.ui.parts.clock import clock
 
 T = TypeVar("T")
 _LOOK_AGAIN_S = 0.5

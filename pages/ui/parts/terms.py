@@ -10,7 +10,7 @@ from lessons import Term, plain
 _component = st.components.v2.component(
     "two_phases_terms",
     html='<div class="terms" hidden></div>',
-    js=(Path(__file__).parent / "terms.js").read_text(),
+    js=(Path(__file__).parent / "browser/terms.js").read_text(),
 )
 
 

@@ -9,8 +9,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_card",
     html='<div class="card" role="group"></div>',
-    css=(_HERE / "card.css").read_text(),
-    js=(_HERE / "card.js").read_text(),
+    css=(_HERE / "browser/card.css").read_text(),
+    js=(_HERE / "browser/card.js").read_text(),
 )
 
 

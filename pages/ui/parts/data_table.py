@@ -5,15 +5,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui.live_chart import Table
+from pages.ui.parts.live_chart import Table
 
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_data_table",
     html='<div class="dt"><h3 class="dt-title"></h3><p class="dt-caption"></p><div class="dt-body" tabindex="0" '
     'role="region"></div></div>',
-    css=(_HERE / "data_table.css").read_text(),
-    js=(_HERE / "data_table.js").read_text(),
+    css=(_HERE / "browser/data_table.css").read_text(),
+    js=(_HERE / "browser/data_table.js").read_text(),
 )
 
 

@@ -9,8 +9,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_step_slider",
     html='<input type="range" min="1" max="2" value="1" step="1" aria-label="Step">',
-    css=(_HERE / "step_slider.css").read_text(),
-    js=(_HERE / "step_slider.js").read_text(),
+    css=(_HERE / "browser/step_slider.css").read_text(),
+    js=(_HERE / "browser/step_slider.js").read_text(),
 )
 
 

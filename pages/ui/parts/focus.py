@@ -7,7 +7,7 @@ import streamlit as st
 _component = st.components.v2.component(
     "two_phases_focus",
     html='<div class="focus" hidden></div>',
-    js=(Path(__file__).parent / "focus.js").read_text(),
+    js=(Path(__file__).parent / "browser/focus.js").read_text(),
 )
 
 

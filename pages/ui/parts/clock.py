@@ -10,7 +10,7 @@ from pages.ui import state
 _component = st.components.v2.component(
     "two_phases_clock",
     html='<div class="clock" hidden></div>',
-    js=(Path(__file__).parent / "clock.js").read_text(),
+    js=(Path(__file__).parent / "browser/clock.js").read_text(),
 )
 
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.addresses import slug
-from pages.ui.boundary import boundary
-from pages.ui.prediction import Outcome, Prediction, predict, veiled
+from pages.ui.parts.boundary import boundary
+from pages.ui.parts.prediction import Outcome, Prediction, predict, veiled
 
 
 def lab(
