@@ -4,14 +4,14 @@ import streamlit as st
 
 from pages.ui import actions, pending, state
 from pages.ui.answers import ask
-from pages.ui.branches import branches
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.clock import clock
 from pages.ui.parts.token_strip import token_strip
-from pages.ui.run_address import show_run_in_address
-from pages.ui.run_charts import candidates_card, charts
-from pages.ui.run_controls import controls, prompt_form
-from pages.ui.run_text import metrics_row, pass_card, subtitle
+from pages.ui.run.address import show_run_in_address
+from pages.ui.run.branches import branches
+from pages.ui.run.charts import candidates_card, charts
+from pages.ui.run.controls import controls, prompt_form
+from pages.ui.run.text import metrics_row, pass_card, subtitle
 
 screen = pending.screen()
 show_run_in_address(screen)

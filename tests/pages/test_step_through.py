@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from inference.run.recipe import Recipe
 from inference.run.tokens import TokenBytes
 from inference.trace import Trace
-from pages.ui.run_controls import changed
+from pages.ui.run.controls import changed
 from pages.ui.state import laboratory
 from tests.inference.incomplete import GS, without
 from tests.pages.conftest import open_step_through
