@@ -4,7 +4,9 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import learner_key, saved, state
+from pages.ui import state
+from pages.ui.learner import key as learner_key
+from pages.ui.learner import saved
 
 
 def bookmark(key: str) -> None:

@@ -9,8 +9,9 @@ from inference.jobs.experiments import Job
 from inference.jobs.worker import BusyError
 from inference.run.replay import Replay
 from inference.trace import Trace
-from pages.ui import saved, state
+from pages.ui import state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
+from pages.ui.learner import saved
 from pages.ui.pending import submit
 from pages.ui.screen import Tab, sentence
 

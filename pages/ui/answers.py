@@ -8,7 +8,8 @@ from typing import Literal
 import streamlit as st
 
 from inference.trace import Trace
-from pages.ui import saved, state
+from pages.ui import state
+from pages.ui.learner import saved
 from pages.ui.question import given, show
 from pages.ui.question_predict import RECORDED, show_prediction
 from pages.ui.screen import sentence

@@ -5,9 +5,10 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import saved, state
+from pages.ui import state
 from pages.ui.class_assignment import Assignment, from_settings
 from pages.ui.course import course, page_of
+from pages.ui.learner import saved
 from pages.ui.screen import sentence
 from quizzes.progress import MAX_NICKNAME_CHARS, ProgressError
 

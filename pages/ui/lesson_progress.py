@@ -6,8 +6,9 @@ from functools import partial
 import streamlit as st
 
 from lessons import Ask, Lesson, Section
-from pages.ui import saved, state
+from pages.ui import state
 from pages.ui.addresses import slug
+from pages.ui.learner import saved
 from quizzes.progress import ProgressError
 
 log = logging.getLogger(__name__)

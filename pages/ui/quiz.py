@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from lessons import Lesson
-from pages.ui import saved, state
+from pages.ui import state
 from pages.ui.answers import Standing, ask, ask_anew, standing
 from pages.ui.course import course
+from pages.ui.learner import saved
 from quizzes import PredictQuestion, Question
 
 _MARKS: dict[Standing, str] = {"open": "", "right": " ✓", "wrong": " ✗", "yours to judge": " ○"}

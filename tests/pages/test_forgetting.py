@@ -21,13 +21,14 @@ from pages.ui.cookies import LEARNER_COOKIE
 MARK = "my own secret words"
 SCRIPT = f"""
 import streamlit as st
-from pages.ui import forgetting, learner_key, state
+from pages.ui import state
+from pages.ui.learner import forgetting, key
 
 forgetting.forget_if_wished()
 match dict(st.query_params).get("do"):
     case "write":
         state.set_widget("prompt", "{MARK}")
-        state.keep_guess(learner_key.key(), "p", "{MARK}")
+        state.keep_guess(key.key(), "p", "{MARK}")
         state.remembered("earlier answers", 1, lambda: ["{MARK}"])
     case "delete":
         forgetting.forget_learner()

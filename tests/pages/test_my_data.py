@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from inference.jobs.predicted_run import predicted_run
 from inference.run.recipe import Recipe
-from pages.ui import saved
 from pages.ui.cookies import own_key
+from pages.ui.learner import saved
 from pages.ui.state import laboratory
 from tests.pages.labs import texts
 from tests.pages.test_check import continue_as, key_of

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.jobs.predicted_run import predicted_run
-from pages.ui import saved
+from pages.ui.learner import saved
 from pages.ui.state import laboratory, quizzes
 from quizzes import PredictQuestion
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import actions, saved, state
+from pages.ui import actions, state
+from pages.ui.learner import saved
 
 
 @dataclass(frozen=True, slots=True)

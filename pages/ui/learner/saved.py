@@ -8,8 +8,9 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import learner_key, state
-from pages.ui.forgetting import forget_learner
+from pages.ui import state
+from pages.ui.learner import key as learner_key
+from pages.ui.learner.forgetting import forget_learner
 from pages.ui.screen import sentence
 from quizzes import Grade, Question
 from quizzes.progress import Mastery, Progress, ProgressError, Remains, StoredAnswer

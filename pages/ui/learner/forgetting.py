@@ -4,8 +4,9 @@ from collections import OrderedDict
 
 import streamlit as st
 
-from pages.ui import learner_key, state
-from pages.ui.sessions import end_others
+from pages.ui import state
+from pages.ui.learner import key as learner_key
+from pages.ui.learner.sessions import end_others
 
 
 @st.cache_resource(show_spinner=False)
