@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.course.quiz import idea_name, quiz_names, show_problems
 from pages.ui.learner import saved
-from pages.ui.quiz import idea_name, quiz_names, show_problems
 from pages.ui.screen import sentence
 from quizzes.progress import Mastery, ProgressError
 

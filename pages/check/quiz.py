@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.quiz import one_by_one, quiz_names, show_problems
+from pages.ui.course.quiz import one_by_one, quiz_names, show_problems
 
 st.title("Quiz", anchor=False)
 st.caption("Every answer is explained, right or wrong. Answer as often as you like: the newest one counts.")

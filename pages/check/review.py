@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.ui import quiz, state
+from pages.ui import state
 from pages.ui.answers import ask
-from pages.ui.course import page_of
+from pages.ui.course import quiz
+from pages.ui.course.course import page_of
 from pages.ui.screen import sentence
 from quizzes.progress import ProgressError
 

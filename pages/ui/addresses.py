@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inference.files.safe_yaml import read_yaml
-from pages.ui.course import course
+from pages.ui.course.course import course
 
 SITE = "Two Phases"
 _LONGEST_PATH = 200  # characters; none of ours is longer

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.class_assignment import Assignment, from_settings
-from pages.ui.course import course, page_of
+from pages.ui.course.course import course, page_of
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
 from quizzes.progress import MAX_NICKNAME_CHARS, ProgressError

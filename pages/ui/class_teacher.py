@@ -8,7 +8,7 @@ from pages.ui import state
 from pages.ui.class_assignment import Assignment, from_settings, read_link
 from pages.ui.class_live import live_answers
 from pages.ui.class_results import question_results, to_csv
-from pages.ui.course import course
+from pages.ui.course.course import course
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
 from quizzes.progress import Class, ProgressError

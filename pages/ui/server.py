@@ -22,7 +22,7 @@ from starlette.routing import Route
 from inference.server.laboratory import Laboratory
 from pages.ui import bookmark, cookies
 from pages.ui.addresses import canonical
-from pages.ui.course import course
+from pages.ui.course.course import course
 from pages.ui.gate import Gate, base_path
 from pages.ui.page_html import PREVIEW, STREAMLIT, content_policy, page_html
 from pages.ui.state import START_RECORDING, laboratory, recorded

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.addresses import PAGES, START, tab_title
-from pages.ui.course import course, page_of
+from pages.ui.course.course import course, page_of
 from pages.ui.learner.forgetting import forget_if_wished
 from pages.ui.parts.focus import keep_focus
 

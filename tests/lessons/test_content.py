@@ -8,7 +8,7 @@ import lessons
 import quizzes
 from lessons.check import Course, check_lesson
 from lessons.check_files import check_folders, check_glossary, check_quiz
-from pages.ui.lesson_experiments import settings_of
+from pages.ui.course.placed import settings_of
 from tests.lessons.answer_key import key_problems, read_key
 
 ROOT = Path(lessons.__file__).parents[1]

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.cookies import own_key
-from pages.ui.course import course
+from pages.ui.course.course import course
 from pages.ui.learner import saved
 from pages.ui.state import questions
 from quizzes import Question

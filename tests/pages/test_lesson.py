@@ -10,8 +10,8 @@ from streamlit.util import calc_hash
 
 from lessons import Ask, Lesson, Place, load_lessons, open_lessons
 from lessons.written import terms_in
-from pages.ui.course import course
-from pages.ui.lesson_experiments import EXPERIMENTS
+from pages.ui.course.course import course
+from pages.ui.course.placed import EXPERIMENTS
 from pages.ui.state import laboratory
 from tests.lessons.sample import LESSON, write
 from tests.pages.conftest import SHELL
@@ -86,7 +86,7 @@ def test_a_broken_lesson_is_named_on_the_list_and_the_others_open(
 ) -> None:
     folder = write(tmp_path).parent
     (folder / "02_broken.md").write_text(LESSON.replace("minutes: 5", "minutes: soon"), encoding="utf-8")
-    monkeypatch.setattr("pages.ui.course.open_lessons", lambda: open_lessons(folder))
+    monkeypatch.setattr("pages.ui.course.course.open_lessons", lambda: open_lessons(folder))
     course.clear()
     try:
         open_page(app, "lessons")

@@ -7,10 +7,10 @@ import pkgutil
 import pytest
 
 import pages.ui.experiments
+from pages.ui.course.placed import EXPERIMENTS, settings_of
 from pages.ui.experiments.batch_sweep import BatchSweepSettings
 from pages.ui.experiments.batching import BatchingSettings
 from pages.ui.experiments.speculation import SpeculationSettings
-from pages.ui.lesson_experiments import EXPERIMENTS, settings_of
 
 
 def test_every_experiment_there_is_has_a_name() -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from lessons import Lesson
 from pages.ui import state
 from pages.ui.answers import Standing, ask, ask_anew, standing
-from pages.ui.course import course
+from pages.ui.course.course import course
 from pages.ui.learner import saved
 from quizzes import PredictQuestion, Question
 

@@ -13,9 +13,10 @@ from lessons import (
     written,
 )
 from lessons.written import marks_in, terms_in
-from pages.ui import lesson_progress, state
+from pages.ui import state
 from pages.ui.answers import ask
-from pages.ui.course import Course, course, page_of
+from pages.ui.course import progress as lesson_progress
+from pages.ui.course.course import Course, course, page_of
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.terms import define
 
@@ -73,7 +74,7 @@ def _question(part: Ask) -> None:
 @st.fragment
 def _experiment(part: Place, number: int) -> None:
     """In a fragment: a measurement that grows redraws itself and not the lesson around it."""
-    from pages.ui.lesson_experiments import draw  # noqa: PLC0415  # seconds, the first time; the text is there
+    from pages.ui.course.placed import draw  # noqa: PLC0415  # seconds, the first time; the text is there
 
     with boundary("experiment"):
         draw(part.name, part.settings, number=number)

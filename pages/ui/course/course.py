@@ -30,7 +30,7 @@ def page_of(lesson: Lesson) -> StreamlitPage:
     """Its page: the list of lessons leads there, the sidebar would be too long."""
 
     def show() -> None:
-        from pages.ui.lesson import show_lesson  # noqa: PLC0415  # Start here must not wait for the database
+        from pages.ui.course.lesson import show_lesson  # noqa: PLC0415  # Start here must not wait for the database
 
         show_lesson(lesson)
 
