@@ -20,4 +20,4 @@ Question: TypeAlias = Annotated[
     | PredictQuestion,
     Field(discriminator="kind"),
 ]
-"""A new kind joins here, and in pages/ui/question.py. `predict` takes the learner's trace beside the answer."""
+"""A new kind joins here, and in `pages/ui/questions/`. `predict` takes the learner's trace beside the answer."""

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.ui import actions, pending, state
-from pages.ui.answers import ask
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.clock import clock
 from pages.ui.parts.token_strip import token_strip
+from pages.ui.questions.answers import ask
 from pages.ui.run.address import show_run_in_address
 from pages.ui.run.branches import branches
 from pages.ui.run.charts import candidates_card, charts

@@ -22,7 +22,7 @@ def page(question_id: str, folder: str) -> None:
 
     import streamlit as st  # noqa: PLC0415
 
-    from pages.ui.question import given, show  # noqa: PLC0415
+    from pages.ui.questions.question import given, show  # noqa: PLC0415
     from quizzes import Answer, PredictQuestion, load_questions, open_questions  # noqa: PLC0415
 
     found = load_questions() if not folder else open_questions(Path(folder))[0]

@@ -24,7 +24,7 @@ def question() -> PredictQuestion:
 def page(question_id: str) -> None:
     # AppTest runs this source alone
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.answers import ask  # noqa: PLC0415
+    from pages.ui.questions.answers import ask  # noqa: PLC0415
 
     ask(state.questions()[question_id])
 

@@ -13,7 +13,7 @@ LONG_ENOUGH = 12  # characters; a fact's name or a term may be a word of the pro
 def page(quiz: str) -> None:
     # AppTest runs this source alone
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.answers import ask  # noqa: PLC0415
+    from pages.ui.questions.answers import ask  # noqa: PLC0415
 
     for question in state.quizzes()[0][quiz]:
         ask(question)

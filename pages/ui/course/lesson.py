@@ -14,11 +14,11 @@ from lessons import (
 )
 from lessons.written import marks_in, terms_in
 from pages.ui import state
-from pages.ui.answers import ask
 from pages.ui.course import progress as lesson_progress
 from pages.ui.course.course import Course, course, page_of
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.terms import define
+from pages.ui.questions.answers import ask
 
 Slots = list[tuple[Part, "st.delta_generator.DeltaGenerator"]]
 

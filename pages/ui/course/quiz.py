@@ -7,9 +7,9 @@ import streamlit as st
 
 from lessons import Lesson
 from pages.ui import state
-from pages.ui.answers import Standing, ask, ask_anew, standing
 from pages.ui.course.course import course
 from pages.ui.learner import saved
+from pages.ui.questions.answers import Standing, ask, ask_anew, standing
 from quizzes import PredictQuestion, Question
 
 _MARKS: dict[Standing, str] = {"open": "", "right": " ✓", "wrong": " ✗", "yours to judge": " ○"}

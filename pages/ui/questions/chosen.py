@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui.verdict import parts, verdict
+from pages.ui.questions.verdict import parts, verdict
 from quizzes import Answer, Asked
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 from inference.trace import Trace
 from pages.ui import state
 from pages.ui.learner import saved
-from pages.ui.question import given, show
-from pages.ui.question_predict import RECORDED, show_prediction
+from pages.ui.questions.predict import RECORDED, show_prediction
+from pages.ui.questions.question import given, show
 from pages.ui.screen import sentence
 from quizzes import Answer, PredictQuestion, Question, WrittenQuestion
 

@@ -5,8 +5,8 @@ from typing import assert_never
 
 import streamlit as st
 
-from pages.ui.question_chosen import show_choice, show_multiple, show_order
-from pages.ui.question_worded import show_number, show_term, show_written
+from pages.ui.questions.chosen import show_choice, show_multiple, show_order
+from pages.ui.questions.worded import show_number, show_term, show_written
 from quizzes import (
     Answer,
     ChoiceQuestion,

@@ -14,8 +14,8 @@ from pages.ui import actions, state
 from pages.ui.form import EXAMPLES
 from pages.ui.parts.clock import clock
 from pages.ui.parts.live_chart import Table, live_chart
-from pages.ui.question_worded import labelled, line
-from pages.ui.verdict import verdict
+from pages.ui.questions.verdict import verdict
+from pages.ui.questions.worded import labelled, line
 from quizzes import Answer, PredictQuestion
 
 _LOOK_AGAIN_S = 0.4

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui.verdict import rubric, verdict
+from pages.ui.questions.verdict import rubric, verdict
 from quizzes import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Answer, Asked
 
 
