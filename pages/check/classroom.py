@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.class_join import join_class
-from pages.ui.class_secret import MIN_SECRET_CHARS, VARIABLE, is_teacher, secret, sign_in, sign_out
-from pages.ui.class_teacher import new_class, show_class
+from pages.ui.classes.join import join_class
+from pages.ui.classes.secret import MIN_SECRET_CHARS, VARIABLE, is_teacher, secret, sign_in, sign_out
+from pages.ui.classes.teacher import new_class, show_class
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
 from quizzes.progress import ProgressError

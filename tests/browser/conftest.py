@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from pages.ui.class_secret import VARIABLE
+from pages.ui.classes.secret import VARIABLE
 from tests.browser import chromium
 from tests.browser.lab_page import PATIENCE_S, LabPage
 

@@ -6,9 +6,10 @@ from streamlit.testing.v1 import AppTest
 
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from pages.ui import class_live, class_secret
-from pages.ui.class_assignment import Assignment
-from pages.ui.class_secret import VARIABLE, Tries, teachers, tries
+from pages.ui.classes import live as class_live
+from pages.ui.classes import secret as class_secret
+from pages.ui.classes.assignment import Assignment
+from pages.ui.classes.secret import VARIABLE, Tries, teachers, tries
 from pages.ui.learner import saved
 from pages.ui.state import quizzes
 from quizzes.progress import Progress

@@ -8,8 +8,8 @@ import pytest
 
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from pages.ui.class_assignment import Assignment, from_settings, read_link
-from pages.ui.class_results import answer_key, idea_results, question_results, to_csv
+from pages.ui.classes.assignment import Assignment, from_settings, read_link
+from pages.ui.classes.results import answer_key, idea_results, question_results, to_csv
 from quizzes import (
     Choice,
     ChoiceQuestion,

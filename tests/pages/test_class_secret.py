@@ -4,7 +4,7 @@ import re
 import threading
 from dataclasses import dataclass
 
-from pages.ui.class_secret import MAX_WAIT_S, SIGNED_IN_S, Teachers, Tries
+from pages.ui.classes.secret import MAX_WAIT_S, SIGNED_IN_S, Teachers, Tries
 from pages.ui.state import MAX_LEARNERS_REMEMBERED
 
 RIGHT, WRONG = "correct horse battery", "correct horse batterz"

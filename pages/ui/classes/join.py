@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.class_assignment import Assignment, from_settings
+from pages.ui.classes.assignment import Assignment, from_settings
 from pages.ui.course.course import course, page_of
 from pages.ui.learner import saved
 from pages.ui.screen import sentence

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.class_assignment import Assignment, from_settings, read_link
-from pages.ui.class_live import live_answers
-from pages.ui.class_results import question_results, to_csv
+from pages.ui.classes.assignment import Assignment, from_settings, read_link
+from pages.ui.classes.live import live_answers
+from pages.ui.classes.results import question_results, to_csv
 from pages.ui.course.course import course
 from pages.ui.learner import saved
 from pages.ui.screen import sentence

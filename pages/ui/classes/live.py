@@ -6,7 +6,7 @@ import streamlit as st
 
 from lessons import Lesson
 from pages.ui import state
-from pages.ui.class_results import Given, QuestionResult, answer_key, idea_results, question_results
+from pages.ui.classes.results import Given, QuestionResult, answer_key, idea_results, question_results
 from pages.ui.course.quiz import idea_name
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
