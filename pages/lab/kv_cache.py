@@ -1,12 +1,12 @@
 """The KV cache lab: what the cache saves, what it costs, and what is in it."""
 
-from pages.ui.experiments.agreement import agreement
-from pages.ui.experiments.blocks import paged_blocks
-from pages.ui.experiments.cache_norms import cache_norms
-from pages.ui.experiments.growth import cache_growth
-from pages.ui.experiments.kv_formulas import kv_formulas
-from pages.ui.experiments.recompute import PREDICTION, outcome, with_and_without
-from pages.ui.experiments.scores import score_matrix
+from pages.ui.experiments.kv_cache.agreement import agreement
+from pages.ui.experiments.kv_cache.blocks import paged_blocks
+from pages.ui.experiments.kv_cache.cache_norms import cache_norms
+from pages.ui.experiments.kv_cache.growth import cache_growth
+from pages.ui.experiments.kv_cache.kv_formulas import kv_formulas
+from pages.ui.experiments.kv_cache.recompute import PREDICTION, outcome, with_and_without
+from pages.ui.experiments.kv_cache.scores import score_matrix
 from pages.ui.parts.lab import lab
 
 lab(

@@ -199,25 +199,25 @@ def test_formulas_of_every_catalogue_model_can_be_drawn(lab_page: AppTest) -> No
 
 
 def _recompute() -> None:
-    from pages.ui.experiments.recompute import RecomputeSettings, with_and_without  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.recompute import RecomputeSettings, with_and_without  # noqa: PLC0415
 
     with_and_without(RecomputeSettings(longest=64, prompt_tokens=10, new_tokens=20), key="there", is_fixed=True)
 
 
 def _agreement() -> None:
-    from pages.ui.experiments.agreement import AgreementSettings, agreement  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement  # noqa: PLC0415
 
     agreement(AgreementSettings(num_tokens=8), key="there", is_fixed=True)
 
 
 def _formulas() -> None:
-    from pages.ui.experiments.kv_formulas import KvFormulasSettings, kv_formulas  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.kv_formulas import KvFormulasSettings, kv_formulas  # noqa: PLC0415
 
     kv_formulas(KvFormulasSettings("llama-3.1-8b", context_len=8192), key="there", is_fixed=True)
 
 
 def _norms() -> None:
-    from pages.ui.experiments.cache_norms import CacheNormsSettings, cache_norms  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.cache_norms import CacheNormsSettings, cache_norms  # noqa: PLC0415
 
     cache_norms(CacheNormsSettings(of="values"), key="there", is_fixed=True)
 

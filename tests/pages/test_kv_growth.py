@@ -252,19 +252,19 @@ def test_learners_with_the_same_example_share_its_full_blocks(app: AppTest, lab_
 
 
 def _growth() -> None:
-    from pages.ui.experiments.growth import GrowthSettings, cache_growth  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.growth import GrowthSettings, cache_growth  # noqa: PLC0415
 
     cache_growth(GrowthSettings("gemma-3-27b", context_len=65_536, batch_size=10), key="there", is_fixed=True)
 
 
 def _scores() -> None:
-    from pages.ui.experiments.scores import ScoresSettings, score_matrix  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.scores import ScoresSettings, score_matrix  # noqa: PLC0415
 
     score_matrix(ScoresSettings("llama-3.1-8b", num_tokens=131_072), key="there", is_fixed=True)
 
 
 def _blocks() -> None:
-    from pages.ui.experiments.blocks import BlocksSettings, paged_blocks  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks  # noqa: PLC0415
 
     paged_blocks(BlocksSettings(block_size=32, prompt_tokens=100, same_tokens=96), key="there", is_fixed=True)
 
@@ -281,19 +281,19 @@ def test_an_experiment_stands_on_an_empty_page_with_its_settings_fixed(
 
 
 def _growth_controls() -> None:
-    from pages.ui.experiments.growth import cache_growth  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.growth import cache_growth  # noqa: PLC0415
 
     cache_growth(key="there")
 
 
 def _scores_controls() -> None:
-    from pages.ui.experiments.scores import score_matrix  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.scores import score_matrix  # noqa: PLC0415
 
     score_matrix(key="there")
 
 
 def _blocks_controls() -> None:
-    from pages.ui.experiments.blocks import paged_blocks  # noqa: PLC0415
+    from pages.ui.experiments.kv_cache.blocks import paged_blocks  # noqa: PLC0415
 
     paged_blocks(key="there")
 

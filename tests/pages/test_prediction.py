@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.kv_cache.recompute import recompute_job
-from pages.ui.experiments.recompute import PREDICTION
+from pages.ui.experiments.kv_cache.recompute import PREDICTION
 from tests.pages.labs import choose, finish, texts
 
 CHARTS = "recompute-time"

@@ -35,7 +35,6 @@ from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work
 from pages.ui.experiments import (
-    agreement,
     batch_sweep,
     batching_stall,
     batching_text,
@@ -49,7 +48,6 @@ from pages.ui.experiments import (
     prefix_pair_text,
     prefix_shared,
     prefix_tenants,
-    recompute,
     speculation_draws,
     speculation_sizes,
     speculation_text,
@@ -57,6 +55,7 @@ from pages.ui.experiments import (
     waterfall,
 )
 from pages.ui.experiments.compared import way
+from pages.ui.experiments.kv_cache import agreement, recompute
 from pages.ui.planner import options_view, throughput_view
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes

@@ -8,19 +8,21 @@ from typing import Any, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from pages.ui.experiments.agreement import AgreementSettings, agreement
 from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep
 from pages.ui.experiments.batching import BatchingSettings, batching
-from pages.ui.experiments.blocks import BlocksSettings, paged_blocks
-from pages.ui.experiments.cache_norms import CacheNormsSettings, cache_norms
 from pages.ui.experiments.chain import ChainSettings, chain
 from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
 from pages.ui.experiments.diagnosis import DiagnosisSettings, diagnosis
 from pages.ui.experiments.draws import DrawsSettings, draws
 from pages.ui.experiments.fleet import FleetSettings, fleet
 from pages.ui.experiments.goodput import GoodputSettings, goodput_limits
-from pages.ui.experiments.growth import GrowthSettings, cache_growth
-from pages.ui.experiments.kv_formulas import KvFormulasSettings, kv_formulas
+from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement
+from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks
+from pages.ui.experiments.kv_cache.cache_norms import CacheNormsSettings, cache_norms
+from pages.ui.experiments.kv_cache.growth import GrowthSettings, cache_growth
+from pages.ui.experiments.kv_cache.kv_formulas import KvFormulasSettings, kv_formulas
+from pages.ui.experiments.kv_cache.recompute import RecomputeSettings, with_and_without
+from pages.ui.experiments.kv_cache.scores import ScoresSettings, score_matrix
 from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.load import LoadSettings, load
@@ -36,9 +38,7 @@ from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
 from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
 from pages.ui.experiments.readings import ReadingSettings, tool_readings
-from pages.ui.experiments.recompute import RecomputeSettings, with_and_without
 from pages.ui.experiments.roofline import RooflineSettings, roofline
-from pages.ui.experiments.scores import ScoresSettings, score_matrix
 from pages.ui.experiments.speculation import SpeculationSettings, speculation
 from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
 from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes

@@ -12,7 +12,7 @@ from inference.planner.settings import PlanSettings
 from pages.charts.growth import cache_growth
 from pages.charts.units import scaled
 from pages.ui import state
-from pages.ui.experiments.growth import rule
+from pages.ui.experiments.kv_cache.growth import rule
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
 
