@@ -1,9 +1,9 @@
 """The roofline lab: what limits a pass on this machine, measured, operator by operator, module by module."""
 
-from pages.ui.experiments.modules import module_times
-from pages.ui.experiments.operators import operator_table
-from pages.ui.experiments.roofline import outcome, roofline
-from pages.ui.experiments.roofline_text import PREDICTION
+from pages.ui.experiments.roofline.modules import module_times
+from pages.ui.experiments.roofline.operators import operator_table
+from pages.ui.experiments.roofline.roofline import outcome, roofline
+from pages.ui.experiments.roofline.text import PREDICTION
 from pages.ui.parts.lab import lab
 
 lab(

@@ -17,10 +17,10 @@ from inference.machine.sweeps import Point, Setting
 from inference.trace import Phase
 from pages.charts import lab_roofline, modules, palette
 from pages.charts.operators import intensities
-from pages.ui.experiments import modules as module_words
-from pages.ui.experiments.operators import summary, table
-from pages.ui.experiments.roofline_text import PREDICTION, caption, reason, verdict
-from pages.ui.experiments.roofline_text import table as roofline_table
+from pages.ui.experiments.roofline import modules as module_words
+from pages.ui.experiments.roofline.operators import summary, table
+from pages.ui.experiments.roofline.text import PREDICTION, caption, reason, verdict
+from pages.ui.experiments.roofline.text import table as roofline_table
 
 ROUND = Ceilings("a machine", "float32", bandwidth=10e9, flops=100e9, overhead_s=0.010, measured_on="", threads=1)
 SMOLLM2 = dataclasses.replace(models()["smollm2-135m"], weight_bits=32, kv_bits=32)

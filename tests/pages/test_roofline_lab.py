@@ -177,20 +177,20 @@ def test_a_length_beyond_the_context_is_refused_with_a_sentence(lab_page: AppTes
 
 
 def _roofline() -> None:
-    from pages.ui.experiments.roofline import RooflineSettings, roofline  # noqa: PLC0415
+    from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline  # noqa: PLC0415
 
     roofline(RooflineSettings(sheet="h100-sxm-80gb", explained="prefill of 512 tokens"), key="there", is_fixed=True)
 
 
 def _operators() -> None:
-    from pages.ui.experiments.operators import OperatorSettings, operator_table  # noqa: PLC0415
+    from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table  # noqa: PLC0415
 
     settings = OperatorSettings("llama-3.1-8b", "prefill", 2048, weight_bits=8, roofs="h100-sxm-80gb")
     operator_table(settings, key="there", is_fixed=True)
 
 
 def _modules() -> None:
-    from pages.ui.experiments.modules import ModuleSettings, module_times  # noqa: PLC0415
+    from pages.ui.experiments.roofline.modules import ModuleSettings, module_times  # noqa: PLC0415
 
     module_times(ModuleSettings(num_tokens=32), key="there", is_fixed=True)
 

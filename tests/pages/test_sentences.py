@@ -42,7 +42,6 @@ from pages.ui.experiments import (
     goodput,
     layer_clock,
     load,
-    modules,
     prefill_batching,
     prefix_chat,
     prefix_pair_text,
@@ -56,6 +55,7 @@ from pages.ui.experiments import (
 )
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.kv_cache import agreement, recompute
+from pages.ui.experiments.roofline import modules
 from pages.ui.planner import options_view, throughput_view
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes

@@ -26,9 +26,7 @@ from pages.ui.experiments.kv_cache.scores import ScoresSettings, score_matrix
 from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.load import LoadSettings, load
-from pages.ui.experiments.modules import ModuleSettings, module_times
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
-from pages.ui.experiments.operators import OperatorSettings, operator_table
 from pages.ui.experiments.order import OrderSettings, order
 from pages.ui.experiments.passes import PassesSettings, passes
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
@@ -38,7 +36,9 @@ from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
 from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
 from pages.ui.experiments.readings import ReadingSettings, tool_readings
-from pages.ui.experiments.roofline import RooflineSettings, roofline
+from pages.ui.experiments.roofline.modules import ModuleSettings, module_times
+from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table
+from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline
 from pages.ui.experiments.speculation import SpeculationSettings, speculation
 from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
 from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes

@@ -15,7 +15,7 @@ from inference.machine.sweeps import Sweep
 from pages.charts.lab_roofline import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state
-from pages.ui.experiments.roofline_text import caption, reason, table, verdict
+from pages.ui.experiments.roofline.text import caption, reason, table, verdict
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import live_chart
 from pages.ui.parts.measurement import known, run_job
