@@ -1,11 +1,11 @@
 """The latency lab: what TTFT and ITL are made of, measured, and what load does to them."""
 
-from pages.ui.experiments.diagnosis import diagnosis
-from pages.ui.experiments.goodput import goodput_limits
-from pages.ui.experiments.load import load
-from pages.ui.experiments.readings import tool_readings
-from pages.ui.experiments.ttft_itl import PREDICTION, outcome, ttft_itl
-from pages.ui.experiments.waterfall import waterfall
+from pages.ui.experiments.latency.diagnosis import diagnosis
+from pages.ui.experiments.latency.goodput import goodput_limits
+from pages.ui.experiments.latency.load import load
+from pages.ui.experiments.latency.readings import tool_readings
+from pages.ui.experiments.latency.ttft_itl import PREDICTION, outcome, ttft_itl
+from pages.ui.experiments.latency.waterfall import waterfall
 from pages.ui.parts.lab import lab
 
 lab(

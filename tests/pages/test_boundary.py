@@ -102,7 +102,7 @@ def test_every_lab_and_the_planner_draw_their_views_within_one(
         raise ValueError("no such pass")
 
     if place == "lab":
-        monkeypatch.setattr("pages.ui.experiments.ttft_itl.ttft_itl", fails)
+        monkeypatch.setattr("pages.ui.experiments.latency.ttft_itl.ttft_itl", fails)
     else:
         monkeypatch.setattr("pages.ui.planner.views._NEED_A_PLAN", {"Time": fails, "Throughput": fails})
     app.run()

@@ -8,12 +8,12 @@ from streamlit.testing.v1 import AppTest
 from inference.latency.diagnosis import CAUSES
 from lessons.cases import load_cases
 from pages.charts.diagnosis import evidence
-from pages.ui.experiments.diagnosis import feedback, options
+from pages.ui.experiments.latency.diagnosis import feedback, options
 from tests.pages.labs import choose, component, texts
 
 
 def _diagnosis() -> None:
-    from pages.ui.experiments.diagnosis import DiagnosisSettings, diagnosis  # noqa: PLC0415
+    from pages.ui.experiments.latency.diagnosis import DiagnosisSettings, diagnosis  # noqa: PLC0415
 
     diagnosis(DiagnosisSettings(case=3), key="there", is_fixed=True)
 

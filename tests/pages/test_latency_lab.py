@@ -24,7 +24,7 @@ def latency(app: AppTest) -> AppTest:
 
 def _ttft_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.ttft_itl import TtftItlSettings, ttft_itl  # noqa: PLC0415
+    from pages.ui.experiments.latency.ttft_itl import TtftItlSettings, ttft_itl  # noqa: PLC0415
 
     state.restore()
     ttft_itl(TtftItlSettings("ITL by context length"), key="alone", is_fixed=True)
@@ -32,7 +32,7 @@ def _ttft_alone() -> None:
 
 def _waterfall_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.waterfall import WaterfallSettings, waterfall  # noqa: PLC0415
+    from pages.ui.experiments.latency.waterfall import WaterfallSettings, waterfall  # noqa: PLC0415
 
     state.restore()
     waterfall(WaterfallSettings(load=80.0), key="alone", is_fixed=True)
@@ -40,7 +40,7 @@ def _waterfall_alone() -> None:
 
 def _load_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.load import LoadSettings, load  # noqa: PLC0415
+    from pages.ui.experiments.latency.load import LoadSettings, load  # noqa: PLC0415
 
     state.restore()
     load(LoadSettings(load=90.0, num_output_tokens=4), key="alone", is_fixed=True)

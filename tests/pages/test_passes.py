@@ -13,7 +13,7 @@ from tests.pages.labs import component, figure, run_of, texts
 
 def _time() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.passes import passes  # noqa: PLC0415
+    from pages.ui.experiments.latency.passes import passes  # noqa: PLC0415
 
     state.restore()
     passes(key="alone", is_fixed=True)
@@ -21,7 +21,7 @@ def _time() -> None:
 
 def _cache() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.passes import CACHE, PassesSettings, passes  # noqa: PLC0415
+    from pages.ui.experiments.latency.passes import CACHE, PassesSettings, passes  # noqa: PLC0415
 
     state.restore()
     passes(PassesSettings(CACHE), key="alone", is_fixed=True)

@@ -9,8 +9,8 @@ from inference.arithmetic.metrics import Request, tpot_s, ttft_s
 from inference.latency.request_events import EXAMPLES, A, B, C, D, E, steady
 from pages.charts.goodput import limits_chart
 from pages.charts.readings import METRICS, rows, timeline
-from pages.ui.experiments.goodput import is_good, pool, verdict
-from pages.ui.experiments.readings_text import difference
+from pages.ui.experiments.latency.goodput import is_good, pool, verdict
+from pages.ui.experiments.latency.readings_text import difference
 from tests.pages.labs import choose, component, figure, run_of, texts
 
 
@@ -164,13 +164,13 @@ def test_without_a_miss_no_limit_is_blamed() -> None:
 
 
 def _readings() -> None:
-    from pages.ui.experiments.readings import ReadingSettings, tool_readings  # noqa: PLC0415
+    from pages.ui.experiments.latency.readings import ReadingSettings, tool_readings  # noqa: PLC0415
 
     tool_readings(ReadingSettings("Example A: a token at a time", 4), key="there", is_fixed=True)
 
 
 def _goodput() -> None:
-    from pages.ui.experiments.goodput import GoodputSettings, goodput_limits  # noqa: PLC0415
+    from pages.ui.experiments.latency.goodput import GoodputSettings, goodput_limits  # noqa: PLC0415
 
     goodput_limits(GoodputSettings(load=0.9), key="there", is_fixed=True)
 

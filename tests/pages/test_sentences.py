@@ -39,9 +39,7 @@ from pages.ui.experiments import (
     batching_stall,
     batching_text,
     fleet,
-    goodput,
     layer_clock,
-    load,
     prefill_batching,
     prefix_chat,
     prefix_pair_text,
@@ -51,10 +49,10 @@ from pages.ui.experiments import (
     speculation_sizes,
     speculation_text,
     two_processes,
-    waterfall,
 )
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.kv_cache import agreement, recompute
+from pages.ui.experiments.latency import goodput, load, waterfall
 from pages.ui.experiments.roofline import modules
 from pages.ui.planner import options_view, throughput_view
 from tests.pages import measurements as some

@@ -12,10 +12,8 @@ from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep
 from pages.ui.experiments.batching import BatchingSettings, batching
 from pages.ui.experiments.chain import ChainSettings, chain
 from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
-from pages.ui.experiments.diagnosis import DiagnosisSettings, diagnosis
 from pages.ui.experiments.draws import DrawsSettings, draws
 from pages.ui.experiments.fleet import FleetSettings, fleet
-from pages.ui.experiments.goodput import GoodputSettings, goodput_limits
 from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement
 from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks
 from pages.ui.experiments.kv_cache.cache_norms import CacheNormsSettings, cache_norms
@@ -23,19 +21,23 @@ from pages.ui.experiments.kv_cache.growth import GrowthSettings, cache_growth
 from pages.ui.experiments.kv_cache.kv_formulas import KvFormulasSettings, kv_formulas
 from pages.ui.experiments.kv_cache.recompute import RecomputeSettings, with_and_without
 from pages.ui.experiments.kv_cache.scores import ScoresSettings, score_matrix
+from pages.ui.experiments.latency.diagnosis import DiagnosisSettings, diagnosis
+from pages.ui.experiments.latency.goodput import GoodputSettings, goodput_limits
+from pages.ui.experiments.latency.load import LoadSettings, load
+from pages.ui.experiments.latency.passes import PassesSettings, passes
+from pages.ui.experiments.latency.readings import ReadingSettings, tool_readings
+from pages.ui.experiments.latency.ttft_itl import TtftItlSettings, ttft_itl
+from pages.ui.experiments.latency.waterfall import WaterfallSettings, waterfall
 from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
-from pages.ui.experiments.load import LoadSettings, load
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.order import OrderSettings, order
-from pages.ui.experiments.passes import PassesSettings, passes
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
 from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.prefix_chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
 from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
-from pages.ui.experiments.readings import ReadingSettings, tool_readings
 from pages.ui.experiments.roofline.modules import ModuleSettings, module_times
 from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table
 from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline
@@ -43,9 +45,7 @@ from pages.ui.experiments.speculation import SpeculationSettings, speculation
 from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
 from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes
 from pages.ui.experiments.structure import StructureSettings, structure
-from pages.ui.experiments.ttft_itl import TtftItlSettings, ttft_itl
 from pages.ui.experiments.two_processes import TwoProcessesSettings, two_processes
-from pages.ui.experiments.waterfall import WaterfallSettings, waterfall
 
 
 @dataclass(frozen=True, slots=True)

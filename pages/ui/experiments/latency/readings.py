@@ -11,7 +11,7 @@ from inference.latency.request_events import EXAMPLES, in_chunks, of_trace
 from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds
 from pages.ui import state
-from pages.ui.experiments.readings_text import difference
+from pages.ui.experiments.latency.readings_text import difference
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
