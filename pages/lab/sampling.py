@@ -1,9 +1,9 @@
 """The sampling and structure lab: from the model's distribution to one token, and under a mask."""
 
-from pages.ui.experiments.chain import PREDICTION, chain, outcome
-from pages.ui.experiments.draws import draws
-from pages.ui.experiments.order import order
-from pages.ui.experiments.structure import structure
+from pages.ui.experiments.sampling.chain import PREDICTION, chain, outcome
+from pages.ui.experiments.sampling.draws import draws
+from pages.ui.experiments.sampling.order import order
+from pages.ui.experiments.sampling.structure import structure
 from pages.ui.parts.lab import lab
 
 lab(

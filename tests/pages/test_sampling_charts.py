@@ -13,7 +13,7 @@ from inference.sampling_lab.views import chain_view, order_view
 from pages.charts import palette
 from pages.charts.sampling_bars import draw_counts, shown_bins, top_tokens
 from pages.charts.sampling_lab import order_curve, rank_curve
-from pages.ui.experiments import chain, draws, order
+from pages.ui.experiments.sampling import chain, draws, order
 
 FOUND = NextToken(
     torch.tensor([math.log(share) for share in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]),

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from inference.run.params import SamplingParams
 from inference.sampling import stages
 from inference.sampling_lab.next_token import prompt_job
-from pages.ui.experiments.sampler import PROMPTS, RUN, TYPED
+from pages.ui.experiments.sampling.sampler import PROMPTS, RUN, TYPED
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts
 
@@ -26,7 +26,7 @@ def sampling(app: AppTest) -> AppTest:
 
 def _chain_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.chain import ChainSettings, chain  # noqa: PLC0415
+    from pages.ui.experiments.sampling.chain import ChainSettings, chain  # noqa: PLC0415
 
     state.restore()
     settings = ChainSettings("The capital of France is", 1.0, 3, 1.0, biased_token="17", bias=100, shown="top-k")
@@ -35,7 +35,7 @@ def _chain_alone() -> None:
 
 def _order_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.order import OrderSettings, order  # noqa: PLC0415
+    from pages.ui.experiments.sampling.order import OrderSettings, order  # noqa: PLC0415
 
     state.restore()
     order(OrderSettings(temperature=0.1, top_k=0, top_p=0.5), key="alone", is_fixed=True)
@@ -43,7 +43,7 @@ def _order_alone() -> None:
 
 def _draws_alone() -> None:
     from pages.ui import state  # noqa: PLC0415
-    from pages.ui.experiments.draws import DrawsSettings, draws  # noqa: PLC0415
+    from pages.ui.experiments.sampling.draws import DrawsSettings, draws  # noqa: PLC0415
 
     state.restore()
     draws(DrawsSettings(num_draws=100, seed=3), key="alone", is_fixed=True)

@@ -15,19 +15,19 @@ from tests.pages.labs import choose, component, figure, texts
 
 
 def _alone() -> None:
-    from pages.ui.experiments.structure import structure  # noqa: PLC0415
+    from pages.ui.experiments.sampling.structure import structure  # noqa: PLC0415
 
     structure()
 
 
 def _fixed() -> None:
-    from pages.ui.experiments.structure import StructureSettings, structure  # noqa: PLC0415
+    from pages.ui.experiments.sampling.structure import StructureSettings, structure  # noqa: PLC0415
 
     structure(StructureSettings(example="planet", source="<b>left</b>\nright"), key="there", is_fixed=True)
 
 
 def _unmasked() -> None:
-    from pages.ui.experiments.structure import StructureSettings, structure  # noqa: PLC0415
+    from pages.ui.experiments.sampling.structure import StructureSettings, structure  # noqa: PLC0415
 
     structure(StructureSettings(max_new_tokens=6, is_masked=False), key="free", is_fixed=True)
 

@@ -9,7 +9,14 @@ from inference.run.recipe import Recipe
 from inference.structure.records import Constraint, Option, Request, StructuredRun, StructuredStep
 from pages.charts.palette import DECODE, INK, PREFILL
 from pages.charts.structured import feasible_mass, share, step_costs
-from pages.ui.experiments.structure_text import cost, influence, step_table, step_words, telling_step, verdict
+from pages.ui.experiments.sampling.structure_text import (
+    cost,
+    influence,
+    step_table,
+    step_words,
+    telling_step,
+    verdict,
+)
 
 
 def _step(index: int, mass: float, num_allowed: int, *, is_overridden: bool = False) -> StructuredStep:

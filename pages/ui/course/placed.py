@@ -10,9 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep
 from pages.ui.experiments.batching import BatchingSettings, batching
-from pages.ui.experiments.chain import ChainSettings, chain
 from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
-from pages.ui.experiments.draws import DrawsSettings, draws
 from pages.ui.experiments.fleet import FleetSettings, fleet
 from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement
 from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks
@@ -31,7 +29,6 @@ from pages.ui.experiments.latency.waterfall import WaterfallSettings, waterfall
 from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
-from pages.ui.experiments.order import OrderSettings, order
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
 from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.prefix_chat import ChatSettings, conversation
@@ -41,10 +38,13 @@ from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
 from pages.ui.experiments.roofline.modules import ModuleSettings, module_times
 from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table
 from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline
+from pages.ui.experiments.sampling.chain import ChainSettings, chain
+from pages.ui.experiments.sampling.draws import DrawsSettings, draws
+from pages.ui.experiments.sampling.order import OrderSettings, order
+from pages.ui.experiments.sampling.structure import StructureSettings, structure
 from pages.ui.experiments.speculation import SpeculationSettings, speculation
 from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
 from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes
-from pages.ui.experiments.structure import StructureSettings, structure
 from pages.ui.experiments.two_processes import TwoProcessesSettings, two_processes
 
 

@@ -10,7 +10,7 @@ from inference.sampling_lab.records import Draws
 from pages.charts.sampling_bars import bin_name, draw_counts
 from pages.charts.units import significant
 from pages.ui import state
-from pages.ui.experiments.sampler import SamplerSettings, next_token, sampler
+from pages.ui.experiments.sampling.sampler import SamplerSettings, next_token, sampler
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -11,7 +11,7 @@ from pages.charts.sampling_lab import order_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
 from pages.ui import state
-from pages.ui.experiments.sampler import FIRST, LAST, SamplerSettings, next_token, sampler
+from pages.ui.experiments.sampling.sampler import FIRST, LAST, SamplerSettings, next_token, sampler
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

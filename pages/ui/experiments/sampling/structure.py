@@ -12,7 +12,8 @@ from inference.structure.examples import EXAMPLES, Example
 from inference.structure.records import Constraint, Request, StructuredRun, structured_job
 from pages.charts.structured import feasible_mass, step_costs
 from pages.ui import state
-from pages.ui.experiments.structure_text import (
+from pages.ui.experiments.sampling.masked_strip import masked_strip, picked_step
+from pages.ui.experiments.sampling.structure_text import (
     COLUMNS,
     LEGEND,
     cost,
@@ -25,7 +26,6 @@ from pages.ui.experiments.structure_text import (
     telling_step,
     verdict,
 )
-from pages.ui.masked_strip import masked_strip, picked_step
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
