@@ -1,9 +1,9 @@
 """The batching lab: requests that share passes, what that gains each phase, and what it costs whom."""
 
-from pages.ui.experiments.batch_sweep import batch_sweep
-from pages.ui.experiments.batching import PREDICTION, batching, outcome
-from pages.ui.experiments.chunked_prefill import chunked_prefill
-from pages.ui.experiments.prefill_batching import prefill_batching
+from pages.ui.experiments.batching.batch_sweep import batch_sweep
+from pages.ui.experiments.batching.batching import PREDICTION, batching, outcome
+from pages.ui.experiments.batching.chunked_prefill import chunked_prefill
+from pages.ui.experiments.batching.prefill_batching import prefill_batching
 from pages.ui.parts.lab import lab
 
 lab(

@@ -140,28 +140,25 @@ def test_prefill_batching_compares_one_pass_with_taking_turns(lab_page: AppTest)
 
 
 def _batching() -> None:
-    from pages.ui.experiments.batching import BatchingSettings, batching  # noqa: PLC0415
+    from pages.ui.experiments.batching.batching import BatchingSettings, batching  # noqa: PLC0415
 
     batching(BatchingSettings("Burst", slots=4, tokens_per_pass=64), key="there", is_fixed=True)
 
 
 def _chunked() -> None:
-    from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill  # noqa: PLC0415
+    from pages.ui.experiments.batching.chunked_prefill import ChunkedPrefillSettings, chunked_prefill  # noqa: PLC0415
 
     chunked_prefill(ChunkedPrefillSettings(tokens_per_pass=32), key="there", is_fixed=True)
 
 
 def _sweep() -> None:
-    from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep  # noqa: PLC0415
+    from pages.ui.experiments.batching.batch_sweep import BatchSweepSettings, batch_sweep  # noqa: PLC0415
 
     batch_sweep(BatchSweepSettings(sizes=(1, 2)), key="there", is_fixed=True)
 
 
 def _prefill() -> None:
-    from pages.ui.experiments.prefill_batching import (  # noqa: PLC0415
-        PrefillBatchingSettings,
-        prefill_batching,
-    )
+    from pages.ui.experiments.batching.prefill_batching import PrefillBatchingSettings, prefill_batching  # noqa: PLC0415
 
     prefill_batching(PrefillBatchingSettings(num_prompts=2), key="there", is_fixed=True)
 

@@ -8,8 +8,8 @@ import pytest
 
 import pages.ui.experiments
 from pages.ui.course.placed import EXPERIMENTS, settings_of
-from pages.ui.experiments.batch_sweep import BatchSweepSettings
-from pages.ui.experiments.batching import BatchingSettings
+from pages.ui.experiments.batching.batch_sweep import BatchSweepSettings
+from pages.ui.experiments.batching.batching import BatchingSettings
 from pages.ui.experiments.speculation import SpeculationSettings
 
 

@@ -35,12 +35,8 @@ from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work
 from pages.ui.experiments import (
-    batch_sweep,
-    batching_stall,
-    batching_text,
     fleet,
     layer_clock,
-    prefill_batching,
     prefix_chat,
     prefix_pair_text,
     prefix_shared,
@@ -50,6 +46,9 @@ from pages.ui.experiments import (
     speculation_text,
     two_processes,
 )
+from pages.ui.experiments.batching import batch_sweep, prefill_batching
+from pages.ui.experiments.batching import stall as batching_stall
+from pages.ui.experiments.batching import text as batching_text
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.kv_cache import agreement, recompute
 from pages.ui.experiments.latency import goodput, load, waterfall

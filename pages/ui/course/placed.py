@@ -8,9 +8,10 @@ from typing import Any, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from pages.ui.experiments.batch_sweep import BatchSweepSettings, batch_sweep
-from pages.ui.experiments.batching import BatchingSettings, batching
-from pages.ui.experiments.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
+from pages.ui.experiments.batching.batch_sweep import BatchSweepSettings, batch_sweep
+from pages.ui.experiments.batching.batching import BatchingSettings, batching
+from pages.ui.experiments.batching.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
+from pages.ui.experiments.batching.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.fleet import FleetSettings, fleet
 from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement
 from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks
@@ -30,7 +31,6 @@ from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
-from pages.ui.experiments.prefill_batching import PrefillBatchingSettings, prefill_batching
 from pages.ui.experiments.prefix_chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt

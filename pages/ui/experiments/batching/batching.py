@@ -9,7 +9,7 @@ from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, A
 from inference.batching.request_list import read, written
 from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.units import significant
-from pages.ui.experiments.batching_text import explanation, passes_table, requests_table, totals
+from pages.ui.experiments.batching.text import explanation, passes_table, requests_table, totals
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

@@ -6,8 +6,8 @@ import streamlit as st
 
 from inference.batching.presets import CHUNK, LONG_PROMPT, NEWCOMERS, STREAMS, chunked_job
 from pages.charts.batching import gaps_chart
-from pages.ui.experiments.batching_stall import stall, stall_totals
-from pages.ui.experiments.batching_text import passes_table
+from pages.ui.experiments.batching.stall import stall, stall_totals
+from pages.ui.experiments.batching.text import passes_table
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
