@@ -1,8 +1,8 @@
 """The speculative decoding lab: drafts verified in one pass, what that gains, and when it loses."""
 
-from pages.ui.experiments.speculation import PREDICTION, outcome, speculation
-from pages.ui.experiments.speculation_draws import speculation_draws
-from pages.ui.experiments.speculation_sizes import speculation_sizes
+from pages.ui.experiments.speculation.draws import speculation_draws
+from pages.ui.experiments.speculation.sizes import speculation_sizes
+from pages.ui.experiments.speculation.speculation import PREDICTION, outcome, speculation
 from pages.ui.parts.lab import lab
 
 lab(

@@ -10,7 +10,7 @@ import pages.ui.experiments
 from pages.ui.course.placed import EXPERIMENTS, settings_of
 from pages.ui.experiments.batching.batch_sweep import BatchSweepSettings
 from pages.ui.experiments.batching.batching import BatchingSettings
-from pages.ui.experiments.speculation import SpeculationSettings
+from pages.ui.experiments.speculation.speculation import SpeculationSettings
 
 
 def test_every_experiment_there_is_has_a_name() -> None:

@@ -41,9 +41,6 @@ from pages.ui.experiments import (
     prefix_pair_text,
     prefix_shared,
     prefix_tenants,
-    speculation_draws,
-    speculation_sizes,
-    speculation_text,
     two_processes,
 )
 from pages.ui.experiments.batching import batch_sweep, prefill_batching
@@ -53,6 +50,9 @@ from pages.ui.experiments.compared import way
 from pages.ui.experiments.kv_cache import agreement, recompute
 from pages.ui.experiments.latency import goodput, load, waterfall
 from pages.ui.experiments.roofline import modules
+from pages.ui.experiments.speculation import draws as speculation_draws
+from pages.ui.experiments.speculation import sizes as speculation_sizes
+from pages.ui.experiments.speculation import text as speculation_text
 from pages.ui.planner import options_view, throughput_view
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes

@@ -15,7 +15,7 @@ from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculative import rounds_chart
 from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import significant
-from pages.ui.experiments.speculation_text import sameness
+from pages.ui.experiments.speculation.text import sameness
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
@@ -169,29 +169,25 @@ def test_a_token_that_spells_markup_is_a_label_and_not_markup() -> None:
 
 
 def _speculation() -> None:
-    from pages.ui.experiments.speculation import SpeculationSettings, speculation  # noqa: PLC0415
+    from pages.ui.experiments.speculation.speculation import SpeculationSettings, speculation  # noqa: PLC0415
 
     speculation(SpeculationSettings(preset="edit", num_drafted=4), key="there", is_fixed=True)
 
 
 def _own() -> None:
-    from pages.ui.experiments.speculation import SpeculationSettings, speculation  # noqa: PLC0415
+    from pages.ui.experiments.speculation.speculation import SpeculationSettings, speculation  # noqa: PLC0415
 
     speculation(SpeculationSettings(preset="own", prompt="ab ab ab"), key="there", is_fixed=True)
 
 
 def _sizes() -> None:
-    from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes  # noqa: PLC0415
+    from pages.ui.experiments.speculation.sizes import SizesSettings, speculation_sizes  # noqa: PLC0415
 
     speculation_sizes(SizesSettings(preset="story"), key="there", is_fixed=True)
 
 
 def _draws() -> None:
-    from pages.ui.experiments.speculation_draws import (  # noqa: PLC0415
-        MISTAKE,
-        SpeculationDrawsSettings,
-        speculation_draws,
-    )
+    from pages.ui.experiments.speculation.draws import MISTAKE, SpeculationDrawsSettings, speculation_draws  # noqa: PLC0415
 
     speculation_draws(SpeculationDrawsSettings(replaced_from=MISTAKE), key="there", is_fixed=True)
 

@@ -42,9 +42,9 @@ from pages.ui.experiments.sampling.chain import ChainSettings, chain
 from pages.ui.experiments.sampling.draws import DrawsSettings, draws
 from pages.ui.experiments.sampling.order import OrderSettings, order
 from pages.ui.experiments.sampling.structure import StructureSettings, structure
-from pages.ui.experiments.speculation import SpeculationSettings, speculation
-from pages.ui.experiments.speculation_draws import SpeculationDrawsSettings, speculation_draws
-from pages.ui.experiments.speculation_sizes import SizesSettings, speculation_sizes
+from pages.ui.experiments.speculation.draws import SpeculationDrawsSettings, speculation_draws
+from pages.ui.experiments.speculation.sizes import SizesSettings, speculation_sizes
+from pages.ui.experiments.speculation.speculation import SpeculationSettings, speculation
 from pages.ui.experiments.two_processes import TwoProcessesSettings, two_processes
 
 

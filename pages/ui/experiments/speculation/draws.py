@@ -11,7 +11,7 @@ from pages.charts.sampling_bars import draw_counts
 from pages.charts.units import percent
 from pages.ui import state
 from pages.ui.experiments.sampling.draws import counts_table, verdict_card
-from pages.ui.experiments.speculation_strip import token_text
+from pages.ui.experiments.speculation.strip import token_text
 from pages.ui.parts.card import card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import live_chart

@@ -12,8 +12,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_speculation_strip",
     html='<div class="strip" role="group" aria-label="Answer, token by token" tabindex="0"></div>',
-    css=(_HERE.parent / "parts/browser/token_strip.css").read_text() + (_HERE / "speculation_strip.css").read_text(),
-    js=(_HERE.parent / "parts/browser/token_strip.js").read_text(),
+    css=(_HERE.parents[1] / "parts/browser/token_strip.css").read_text() + (_HERE / "strip.css").read_text(),
+    js=(_HERE.parents[1] / "parts/browser/token_strip.js").read_text(),
 )
 _OWN = {
     "correction": "the model's correction",

@@ -15,7 +15,7 @@ from pages.charts.speculative_sizes import times_chart, tokens_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
-from pages.ui.experiments.speculation_text import sizes_table
+from pages.ui.experiments.speculation.text import sizes_table
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

@@ -14,8 +14,8 @@ from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Sp
 from pages.charts.speculative import rounds_chart
 from pages.charts.units import significant
 from pages.ui import state
-from pages.ui.experiments.speculation_strip import speculation_strip
-from pages.ui.experiments.speculation_text import (
+from pages.ui.experiments.speculation.strip import speculation_strip
+from pages.ui.experiments.speculation.text import (
     LEGEND,
     UNMEASURED,
     explanation,
