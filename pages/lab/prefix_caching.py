@@ -1,9 +1,9 @@
 """The prefix caching lab: what equal beginnings save, what they cost, and whom they tell of each other."""
 
-from pages.ui.experiments.prefix_chat import conversation
-from pages.ui.experiments.prefix_pair import PREDICTION, outcome, two_prompts
-from pages.ui.experiments.prefix_shared import shared_prompt
-from pages.ui.experiments.prefix_tenants import tenants
+from pages.ui.experiments.prefix_caching.chat import conversation
+from pages.ui.experiments.prefix_caching.pair import PREDICTION, outcome, two_prompts
+from pages.ui.experiments.prefix_caching.shared import shared_prompt
+from pages.ui.experiments.prefix_caching.tenants import tenants
 from pages.ui.parts.lab import lab
 
 lab(

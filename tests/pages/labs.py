@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from inference.jobs.experiments import Job
 from inference.run.recipe import Recipe
-from pages.ui.experiments import prefix_pair, two_processes
+from pages.ui.experiments import two_processes
 from pages.ui.experiments.batching import batching
 from pages.ui.experiments.kv_cache import recompute
 from pages.ui.experiments.latency import ttft_itl
+from pages.ui.experiments.prefix_caching import pair as prefix_pair
 from pages.ui.experiments.roofline import text as roofline_text
 from pages.ui.experiments.sampling import chain
 from pages.ui.experiments.speculation import speculation

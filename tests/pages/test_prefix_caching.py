@@ -12,7 +12,7 @@ from inference.prefix_caching.records import saving
 from inference.prefix_caching.shared import Arrivals, shared_job
 from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, tenants_job
 from pages.charts.units import percent, scaled, seconds, significant
-from pages.ui.experiments.prefix_pair import OWN
+from pages.ui.experiments.prefix_caching.pair import OWN
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
@@ -72,38 +72,38 @@ def test_prompts_of_the_learners_own_are_text_and_run(lab_page: AppTest) -> None
 
 
 def _pair() -> None:
-    from pages.ui.experiments.prefix_pair import PairSettings, two_prompts  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.pair import PairSettings, two_prompts  # noqa: PLC0415
 
     two_prompts(PairSettings(shared_tokens=100, repeats=1), key="there", is_fixed=True)
 
 
 def _changed() -> None:
     from inference.prefix_caching.pair import LOSES  # noqa: PLC0415
-    from pages.ui.experiments.prefix_pair import PairSettings, two_prompts  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.pair import PairSettings, two_prompts  # noqa: PLC0415
 
     two_prompts(PairSettings(LOSES, shared_tokens=100, repeats=1), key="there", is_fixed=True)
 
 
 def _chat() -> None:
-    from pages.ui.experiments.prefix_chat import ChatSettings, conversation  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.chat import ChatSettings, conversation  # noqa: PLC0415
 
     conversation(ChatSettings(num_turns=2, reply_tokens=3), key="there", is_fixed=True)
 
 
 def _shared() -> None:
-    from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.shared import SharedSettings, shared_prompt  # noqa: PLC0415
 
     shared_prompt(SharedSettings(num_learners=4, system_tokens=64), key="there", is_fixed=True)
 
 
 def _too_small() -> None:
-    from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.shared import SharedSettings, shared_prompt  # noqa: PLC0415
 
     shared_prompt(SharedSettings(system_tokens=64, budget_mb=0.002), key="there", is_fixed=True)
 
 
 def _tenants() -> None:
-    from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants  # noqa: PLC0415
+    from pages.ui.experiments.prefix_caching.tenants import TenantsSettings, tenants  # noqa: PLC0415
 
     tenants(TenantsSettings(record_tokens=64, block_size=32, repeats=1), key="there", is_fixed=True)
 

@@ -34,21 +34,17 @@ from inference.speculation.sampled import SampledDraws
 from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work
-from pages.ui.experiments import (
-    fleet,
-    layer_clock,
-    prefix_chat,
-    prefix_pair_text,
-    prefix_shared,
-    prefix_tenants,
-    two_processes,
-)
+from pages.ui.experiments import fleet, layer_clock, two_processes
 from pages.ui.experiments.batching import batch_sweep, prefill_batching
 from pages.ui.experiments.batching import stall as batching_stall
 from pages.ui.experiments.batching import text as batching_text
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.kv_cache import agreement, recompute
 from pages.ui.experiments.latency import goodput, load, waterfall
+from pages.ui.experiments.prefix_caching import chat as prefix_chat
+from pages.ui.experiments.prefix_caching import pair_text as prefix_pair_text
+from pages.ui.experiments.prefix_caching import shared as prefix_shared
+from pages.ui.experiments.prefix_caching import tenants as prefix_tenants
 from pages.ui.experiments.roofline import modules
 from pages.ui.experiments.speculation import draws as speculation_draws
 from pages.ui.experiments.speculation import sizes as speculation_sizes

@@ -31,10 +31,10 @@ from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
 from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
-from pages.ui.experiments.prefix_chat import ChatSettings, conversation
-from pages.ui.experiments.prefix_pair import PairSettings, two_prompts
-from pages.ui.experiments.prefix_shared import SharedSettings, shared_prompt
-from pages.ui.experiments.prefix_tenants import TenantsSettings, tenants
+from pages.ui.experiments.prefix_caching.chat import ChatSettings, conversation
+from pages.ui.experiments.prefix_caching.pair import PairSettings, two_prompts
+from pages.ui.experiments.prefix_caching.shared import SharedSettings, shared_prompt
+from pages.ui.experiments.prefix_caching.tenants import TenantsSettings, tenants
 from pages.ui.experiments.roofline.modules import ModuleSettings, module_times
 from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table
 from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline

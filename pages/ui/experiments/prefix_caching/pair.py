@@ -24,8 +24,8 @@ from pages.charts.prefix import strips
 from pages.charts.prefix_ttft import ttft_bars
 from pages.charts.units import seconds, significant
 from pages.ui import state
-from pages.ui.experiments.prefix_pair_text import numbers
-from pages.ui.experiments.prefix_strip import Pair, prefix_strip
+from pages.ui.experiments.prefix_caching.pair_text import numbers
+from pages.ui.experiments.prefix_caching.strip import Pair, prefix_strip
 from pages.ui.parts.card import card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

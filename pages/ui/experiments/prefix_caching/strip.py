@@ -14,8 +14,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_prefix_strip",
     html='<p class="title"></p><div class="blocks" tabindex="0" role="region"></div>',
-    css=(_HERE / "prefix_strip.css").read_text(),
-    js=(_HERE / "prefix_strip.js").read_text(),
+    css=(_HERE / "strip.css").read_text(),
+    js=(_HERE / "strip.js").read_text(),
 )
 _BEFORE, _AFTER = 1, 3  # blocks shown around the place where the prompts part
 
