@@ -1,8 +1,8 @@
 """The disaggregation lab: prefill and decode in processes of their own, and what that buys and costs."""
 
-from pages.ui.experiments.fleet import fleet
-from pages.ui.experiments.link import link
-from pages.ui.experiments.two_processes import PREDICTION, outcome, two_processes
+from pages.ui.experiments.disaggregation.fleet import fleet
+from pages.ui.experiments.disaggregation.link import link
+from pages.ui.experiments.disaggregation.two_processes import PREDICTION, outcome, two_processes
 from pages.ui.parts.lab import lab
 
 lab(

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from inference.jobs.experiments import Job
 from inference.run.recipe import Recipe
-from pages.ui.experiments import two_processes
 from pages.ui.experiments.batching import batching
+from pages.ui.experiments.disaggregation import two_processes
 from pages.ui.experiments.kv_cache import recompute
 from pages.ui.experiments.latency import ttft_itl
 from pages.ui.experiments.prefix_caching import pair as prefix_pair

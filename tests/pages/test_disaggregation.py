@@ -118,9 +118,9 @@ def test_at_scale_the_limit_on_the_pace_decides_which_wins(lab_page: AppTest) ->
 
 
 def _placed() -> None:
-    from pages.ui.experiments.fleet import fleet  # noqa: PLC0415  # the page is this function alone
-    from pages.ui.experiments.link import link  # noqa: PLC0415  # the page is this function alone
-    from pages.ui.experiments.two_processes import two_processes  # noqa: PLC0415  # the page is this function alone
+    from pages.ui.experiments.disaggregation.fleet import fleet  # noqa: PLC0415  # the page is this function alone
+    from pages.ui.experiments.disaggregation.link import link  # noqa: PLC0415  # the page is this function alone
+    from pages.ui.experiments.disaggregation.two_processes import two_processes  # noqa: PLC0415  # the page is this function alone
 
     two_processes(key="a", is_fixed=True)
     link(key="b", is_fixed=True)

@@ -12,7 +12,9 @@ from pages.ui.experiments.batching.batch_sweep import BatchSweepSettings, batch_
 from pages.ui.experiments.batching.batching import BatchingSettings, batching
 from pages.ui.experiments.batching.chunked_prefill import ChunkedPrefillSettings, chunked_prefill
 from pages.ui.experiments.batching.prefill_batching import PrefillBatchingSettings, prefill_batching
-from pages.ui.experiments.fleet import FleetSettings, fleet
+from pages.ui.experiments.disaggregation.fleet import FleetSettings, fleet
+from pages.ui.experiments.disaggregation.link import LinkSettings, link
+from pages.ui.experiments.disaggregation.two_processes import TwoProcessesSettings, two_processes
 from pages.ui.experiments.kv_cache.agreement import AgreementSettings, agreement
 from pages.ui.experiments.kv_cache.blocks import BlocksSettings, paged_blocks
 from pages.ui.experiments.kv_cache.cache_norms import CacheNormsSettings, cache_norms
@@ -28,7 +30,6 @@ from pages.ui.experiments.latency.readings import ReadingSettings, tool_readings
 from pages.ui.experiments.latency.ttft_itl import TtftItlSettings, ttft_itl
 from pages.ui.experiments.latency.waterfall import WaterfallSettings, waterfall
 from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
-from pages.ui.experiments.link import LinkSettings, link
 from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
 from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
 from pages.ui.experiments.prefix_caching.chat import ChatSettings, conversation
@@ -45,7 +46,6 @@ from pages.ui.experiments.sampling.structure import StructureSettings, structure
 from pages.ui.experiments.speculation.draws import SpeculationDrawsSettings, speculation_draws
 from pages.ui.experiments.speculation.sizes import SizesSettings, speculation_sizes
 from pages.ui.experiments.speculation.speculation import SpeculationSettings, speculation
-from pages.ui.experiments.two_processes import TwoProcessesSettings, two_processes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from inference.disaggregation.fleet_check import measured_link
 from inference.disaggregation.pace import ComputedPace
 from pages.charts.disaggregation import Moved, links_chart
 from pages.charts.units import scaled, seconds
-from pages.ui.experiments.two_processes import DEFAULT_JOB
+from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import known

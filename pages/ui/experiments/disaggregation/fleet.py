@@ -18,7 +18,7 @@ from pages.charts.disaggregation import goodput_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
-from pages.ui.experiments.two_processes import DEFAULT_JOB
+from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
