@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from inference.planner.published.layer_clock import rows
 from pages.charts import palette
 from pages.charts.layer_clock import layer_clock
-from pages.ui.experiments.layer_clock import table, words
+from pages.ui.experiments.planning.layer_clock import table, words
 from tests.pages.labs import component, texts
 
 STEPS = [one for one in rows() if one.run.kind == "decode"]
@@ -48,13 +48,13 @@ def test_the_table_gives_the_source_of_every_row() -> None:
 
 
 def _fixed() -> None:
-    from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock  # noqa: PLC0415
+    from pages.ui.experiments.planning.layer_clock import LayerClockSettings, layer_clock  # noqa: PLC0415
 
     layer_clock(LayerClockSettings("h20-96gb"), key="there", is_fixed=True)
 
 
 def _free() -> None:
-    from pages.ui.experiments.layer_clock import layer_clock  # noqa: PLC0415
+    from pages.ui.experiments.planning.layer_clock import layer_clock  # noqa: PLC0415
 
     layer_clock(key="there")
 

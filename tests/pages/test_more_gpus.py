@@ -11,8 +11,8 @@ from inference.planner.deployment import Workload
 from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, side_by_side
 from pages.charts import palette
 from pages.charts.more_gpus import more_gpus
-from pages.ui.experiments.more_gpus import PRESETS
-from pages.ui.experiments.more_gpus_text import PREDICTION, count_table, outcome, steps_table, words
+from pages.ui.experiments.planning.more_gpus import PRESETS
+from pages.ui.experiments.planning.more_gpus_text import PREDICTION, count_table, outcome, steps_table, words
 from tests.pages.labs import choose, component, texts
 
 H100 = hardware()["h100-sxm-80gb"]
@@ -96,13 +96,13 @@ def test_a_preset_that_says_it_loses_does(name: str) -> None:
 
 
 def _fixed() -> None:
-    from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus  # noqa: PLC0415
+    from pages.ui.experiments.planning.more_gpus import MoreGpusSettings, more_gpus  # noqa: PLC0415
 
     more_gpus(MoreGpusSettings("One person, 70B", count=2), key="there", is_fixed=True)
 
 
 def _free() -> None:
-    from pages.ui.experiments.more_gpus import more_gpus  # noqa: PLC0415
+    from pages.ui.experiments.planning.more_gpus import more_gpus  # noqa: PLC0415
 
     more_gpus(key="there")
 

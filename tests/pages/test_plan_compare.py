@@ -8,7 +8,7 @@ from inference.planner.compare import compare
 from inference.planner.deployment import Workload
 from pages.charts import palette
 from pages.charts.plan_compare import plan_compare
-from pages.ui.experiments.plan_compare import Costs, table, words
+from pages.ui.experiments.planning.plan_compare import Costs, table, words
 from tests.pages.labs import component, texts
 
 TRIO = ("l40s", "rtx-5090", "h100-sxm-80gb")
@@ -59,13 +59,13 @@ def test_two_that_are_needed_are_named() -> None:
 
 
 def _fixed() -> None:
-    from pages.ui.experiments.plan_compare import plan_compare  # noqa: PLC0415
+    from pages.ui.experiments.planning.plan_compare import plan_compare  # noqa: PLC0415
 
     plan_compare(key="there", is_fixed=True)
 
 
 def _free() -> None:
-    from pages.ui.experiments.plan_compare import plan_compare  # noqa: PLC0415
+    from pages.ui.experiments.planning.plan_compare import plan_compare  # noqa: PLC0415
 
     plan_compare(key="there")
 

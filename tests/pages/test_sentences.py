@@ -34,7 +34,6 @@ from inference.speculation.sampled import SampledDraws
 from pages.charts.explained import explanation
 from pages.charts.queueing import AtLoad
 from pages.charts.run import step_work
-from pages.ui.experiments import layer_clock
 from pages.ui.experiments.batching import batch_sweep, prefill_batching
 from pages.ui.experiments.batching import stall as batching_stall
 from pages.ui.experiments.batching import text as batching_text
@@ -42,6 +41,7 @@ from pages.ui.experiments.compared import way
 from pages.ui.experiments.disaggregation import fleet, two_processes
 from pages.ui.experiments.kv_cache import agreement, recompute
 from pages.ui.experiments.latency import goodput, load, waterfall
+from pages.ui.experiments.planning import layer_clock
 from pages.ui.experiments.prefix_caching import chat as prefix_chat
 from pages.ui.experiments.prefix_caching import pair_text as prefix_pair_text
 from pages.ui.experiments.prefix_caching import shared as prefix_shared

@@ -29,9 +29,9 @@ from pages.ui.experiments.latency.passes import PassesSettings, passes
 from pages.ui.experiments.latency.readings import ReadingSettings, tool_readings
 from pages.ui.experiments.latency.ttft_itl import TtftItlSettings, ttft_itl
 from pages.ui.experiments.latency.waterfall import WaterfallSettings, waterfall
-from pages.ui.experiments.layer_clock import LayerClockSettings, layer_clock
-from pages.ui.experiments.more_gpus import MoreGpusSettings, more_gpus
-from pages.ui.experiments.plan_compare import PlanCompareSettings, plan_compare
+from pages.ui.experiments.planning.layer_clock import LayerClockSettings, layer_clock
+from pages.ui.experiments.planning.more_gpus import MoreGpusSettings, more_gpus
+from pages.ui.experiments.planning.plan_compare import PlanCompareSettings, plan_compare
 from pages.ui.experiments.prefix_caching.chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_caching.pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_caching.shared import SharedSettings, shared_prompt

@@ -8,8 +8,8 @@ from inference.planner import Plan
 from inference.planner.link import to_query
 from inference.planner.settings import PlanSettings
 from pages.ui import state
-from pages.ui.experiments.layer_clock import layer_clock
-from pages.ui.experiments.more_gpus import more_gpus
+from pages.ui.experiments.planning.layer_clock import layer_clock
+from pages.ui.experiments.planning.more_gpus import more_gpus
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.lab import choose_view, view_query
 from pages.ui.planner.cache_view import cache_view

@@ -14,7 +14,14 @@ from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.more_gpus import more_gpus as chart
 from pages.charts.units import seconds
 from pages.ui.course.course import course, page_of
-from pages.ui.experiments.more_gpus_text import PREDICTION, all_table, count_table, outcome, steps_table, words
+from pages.ui.experiments.planning.more_gpus_text import (
+    PREDICTION,
+    all_table,
+    count_table,
+    outcome,
+    steps_table,
+    words,
+)
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import live_chart
