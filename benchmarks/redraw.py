@@ -21,8 +21,8 @@ from inference.machine.sweeps import Point
 from inference.trace import Step, Trace
 from lessons import load_trace
 from pages.charts.lab_roofline import lab_roofline
-from pages.charts.roofline import roofline
-from pages.charts.run import kv_growth, latency_per_pass
+from pages.charts.run.roofline import roofline
+from pages.charts.run.run import kv_growth, latency_per_pass
 
 _POINTS, _REPEATS = 5_000, 9
 _DRAW = """async (text) => {

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.charts.run import latency_per_pass
+from pages.charts.run.run import latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
 from pages.ui import actions, state

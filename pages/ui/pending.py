@@ -10,7 +10,7 @@ from typing import Any
 from inference.arithmetic.roofline import share_of_roof
 from inference.jobs.worker import BusyError
 from inference.trace import Trace
-from pages.charts.run import step_work
+from pages.charts.run.run import step_work
 from pages.ui import state
 from pages.ui.screen import Screen, Tab, sentence
 

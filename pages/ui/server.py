@@ -47,7 +47,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 def _prepare(lab: Laboratory) -> None:
     """What the first page needs, then a moment for it, then the model: torch's import holds the interpreter."""
-    import_module("pages.charts.run")
+    import_module("pages.charts.run.run")
     import_module("pages.ui.parts.live_chart")
     course()
     recorded(START_RECORDING)

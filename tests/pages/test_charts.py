@@ -9,7 +9,8 @@ import pytest
 from inference.cost import kv_bytes
 from inference.trace import Candidate, Trace
 from lessons import load_trace
-from pages.charts import cache_map, candidates, palette, roofline, run, units
+from pages.charts import palette, units
+from pages.charts.run import cache_map, candidates, roofline, run
 from pages.charts.tokens import visible
 
 ROOT = Path(__file__).parents[2]

@@ -37,8 +37,6 @@ from pages.charts import (
     agreement,
     batching,
     blocks,
-    cache_map,
-    candidates,
     diagnosis,
     disaggregation,
     goodput,
@@ -60,8 +58,6 @@ from pages.charts import (
     queueing,
     readings,
     recompute,
-    roofline,
-    run,
     sampling_bars,
     sampling_lab,
     scores,
@@ -72,6 +68,7 @@ from pages.charts import (
 from pages.charts import (
     operators as operators_chart,
 )
+from pages.charts.run import cache_map, candidates, roofline, run
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes
 from tests.pages.test_structured_charts import RUN

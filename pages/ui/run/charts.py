@@ -6,10 +6,10 @@ import streamlit as st
 
 from inference.cost import kv_bytes
 from inference.trace import Trace
-from pages.charts.cache_map import cache_map
-from pages.charts.candidates import candidates
-from pages.charts.roofline import roofline, timed
-from pages.charts.run import kv_growth, latency_per_pass, step_work
+from pages.charts.run.cache_map import cache_map
+from pages.charts.run.candidates import candidates
+from pages.charts.run.roofline import roofline, timed
+from pages.charts.run.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui import actions, state

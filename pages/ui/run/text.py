@@ -6,8 +6,8 @@ import streamlit as st
 
 from inference.arithmetic.roofline import explained
 from inference.trace import Step, Trace
-from pages.charts.explained import explanation
-from pages.charts.run import step_work
+from pages.charts.run.explained import explanation
+from pages.charts.run.run import step_work
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds, significant
 from pages.ui import state

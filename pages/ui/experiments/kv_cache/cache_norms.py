@@ -10,7 +10,7 @@ import streamlit as st
 from inference.jobs.worker import BusyError
 from inference.kv_cache.tensors import value_norms
 from inference.trace import Trace
-from pages.charts.cache_map import norms_map
+from pages.charts.run.cache_map import norms_map
 from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row

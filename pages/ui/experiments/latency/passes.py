@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.trace import Trace
-from pages.charts.run import kv_growth, latency_per_pass
+from pages.charts.run.run import kv_growth, latency_per_pass
 from pages.charts.tokens import visible
 from pages.charts.units import scaled, seconds
 from pages.ui import state

@@ -6,7 +6,7 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings, Explained
 from inference.arithmetic.spec import ModelSpec
 from inference.machine.placed import Placed, reasons, words
-from pages.charts.explained import verdict as verdict_of
+from pages.charts.run.explained import verdict as verdict_of
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.prediction import Outcome, Prediction

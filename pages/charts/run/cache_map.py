@@ -14,7 +14,7 @@ from pages.charts.palette import (
     INK,
     figure,
 )
-from pages.charts.run import HEIGHT
+from pages.charts.run.run import HEIGHT
 
 _MAX_COLUMNS = 240  # more positions share a column
 

@@ -12,7 +12,7 @@ from pages.charts.palette import (
     figure,
     literal,
 )
-from pages.charts.run import HEIGHT
+from pages.charts.run.run import HEIGHT
 from pages.charts.tokens import visible
 from pages.charts.units import percent
 
