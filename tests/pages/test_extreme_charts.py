@@ -34,14 +34,10 @@ from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
 from pages.charts import (
-    agreement,
     batching,
-    blocks,
     diagnosis,
     disaggregation,
     goodput,
-    growth,
-    kv_formulas,
     lab_roofline,
     lanes,
     latency_lab,
@@ -57,10 +53,8 @@ from pages.charts import (
     prefix_ttft,
     queueing,
     readings,
-    recompute,
     sampling_bars,
     sampling_lab,
-    scores,
     speculative,
     speculative_sizes,
     structured,
@@ -68,6 +62,7 @@ from pages.charts import (
 from pages.charts import (
     operators as operators_chart,
 )
+from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.run import cache_map, candidates, roofline, run
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes

@@ -10,9 +10,9 @@ from inference.kv_cache.formulas import cache_bytes, formulas
 from inference.kv_cache.recompute import WITH, WITHOUT
 from inference.machine.sweeps import Point, Setting
 from pages.charts import palette
-from pages.charts.agreement import agreement
-from pages.charts.kv_formulas import Bar, kv_formulas
-from pages.charts.recompute import time_chart, token_forwards_chart
+from pages.charts.kv_cache.agreement import agreement
+from pages.charts.kv_cache.kv_formulas import Bar, kv_formulas
+from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
 from pages.charts.run.cache_map import norms_map
 
 LLAMA_8B = models()["llama-3.1-8b"]

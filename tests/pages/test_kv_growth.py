@@ -11,9 +11,9 @@ from inference.kv_cache.growth import MOST_TOKENS
 from inference.kv_cache.paged import Conversation, layout
 from inference.run.recipe import Recipe
 from pages.charts import palette
-from pages.charts.blocks import blocks
-from pages.charts.growth import cache_growth
-from pages.charts.scores import score_matrix
+from pages.charts.kv_cache.blocks import blocks
+from pages.charts.kv_cache.growth import cache_growth
+from pages.charts.kv_cache.scores import score_matrix
 from pages.ui.form import EXAMPLES
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, run_of

@@ -9,7 +9,7 @@ from inference.arithmetic.spec import ModelSpec
 from inference.kv_cache.growth import matching_context, outweighing_batch, room
 from inference.planner import Plan
 from inference.planner.settings import PlanSettings
-from pages.charts.growth import cache_growth
+from pages.charts.kv_cache.growth import cache_growth
 from pages.charts.units import scaled
 from pages.ui import state
 from pages.ui.experiments.kv_cache.growth import rule

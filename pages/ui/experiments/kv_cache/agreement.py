@@ -7,7 +7,7 @@ from itertools import zip_longest
 import streamlit as st
 
 from inference.kv_cache.agreement import DTYPES, MOST_TOKENS, NUM_TOKENS, Agreement, agreement_job
-from pages.charts.agreement import agreement as agreement_chart
+from pages.charts.kv_cache.agreement import agreement as agreement_chart
 from pages.charts.units import significant
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row

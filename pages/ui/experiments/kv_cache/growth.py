@@ -18,7 +18,7 @@ from inference.kv_cache.growth import (
     outweighing_batch,
     room,
 )
-from pages.charts.growth import cache_growth as chart
+from pages.charts.kv_cache.growth import cache_growth as chart
 from pages.charts.units import scaled
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row

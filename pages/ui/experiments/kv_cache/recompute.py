@@ -17,7 +17,7 @@ from inference.kv_cache.recompute import (
     token_forwards,
 )
 from inference.machine.sweeps import Point, Sweep
-from pages.charts.recompute import time_chart, token_forwards_chart
+from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
 from pages.charts.units import count, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -8,7 +8,7 @@ from inference.arithmetic.spec import ModelSpec
 from inference.catalogue import models
 from inference.kv_cache.growth import MOST_TOKENS
 from inference.kv_cache.scores import Scores, outgrown_from
-from pages.charts.scores import score_matrix as chart
+from pages.charts.kv_cache.scores import score_matrix as chart
 from pages.charts.units import percent, scaled, significant
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.spec import ModelSpec
 from inference.kv_cache.scores import Scores, outgrown_from
-from pages.charts.growth import by_bytes, by_tokens, note
+from pages.charts.kv_cache.growth import by_bytes, by_tokens, note
 from pages.charts.palette import CARD, ESTIMATE, INK, figure
 from pages.charts.units import scaled
 
