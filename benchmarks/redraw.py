@@ -20,7 +20,7 @@ from inference.machine.sweep_jobs import prefill
 from inference.machine.sweeps import Point
 from inference.trace import Step, Trace
 from lessons import load_trace
-from pages.charts.lab_roofline import lab_roofline
+from pages.charts.roofline.measured import lab_roofline
 from pages.charts.run.roofline import roofline
 from pages.charts.run.run import kv_growth, latency_per_pass
 

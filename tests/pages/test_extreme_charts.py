@@ -38,11 +38,9 @@ from pages.charts import (
     diagnosis,
     disaggregation,
     goodput,
-    lab_roofline,
     lanes,
     latency_lab,
     layer_clock,
-    modules,
     more_gpus,
     plan_compare,
     planner_curve,
@@ -59,10 +57,10 @@ from pages.charts import (
     speculative_sizes,
     structured,
 )
-from pages.charts import (
-    operators as operators_chart,
-)
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
+from pages.charts.roofline import measured as lab_roofline
+from pages.charts.roofline import modules
+from pages.charts.roofline import operators as operators_chart
 from pages.charts.run import cache_map, candidates, roofline, run
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes

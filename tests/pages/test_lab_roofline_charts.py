@@ -15,8 +15,10 @@ from inference.machine.placed import Placed
 from inference.machine.probes import GroupTimes, ProbedPass
 from inference.machine.sweeps import Point, Setting
 from inference.trace import Phase
-from pages.charts import lab_roofline, modules, palette
-from pages.charts.operators import intensities
+from pages.charts import palette
+from pages.charts.roofline import measured as lab_roofline
+from pages.charts.roofline import modules
+from pages.charts.roofline.operators import intensities
 from pages.ui.experiments.roofline import modules as module_words
 from pages.ui.experiments.roofline.operators import summary, table
 from pages.ui.experiments.roofline.text import PREDICTION, caption, reason, verdict

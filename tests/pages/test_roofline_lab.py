@@ -14,7 +14,7 @@ from inference.machine.placed import place, roofs_job
 from inference.machine.probes import modules_job
 from inference.machine.sweep_io import to_csv
 from inference.machine.sweep_jobs import batch_job, prompt_job
-from pages.charts.lab_roofline import lab_roofline
+from pages.charts.roofline.measured import lab_roofline
 from pages.ui import state
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts

@@ -11,7 +11,7 @@ from inference.arithmetic.spec import ModelSpec
 from inference.machine.placed import doubt
 from inference.machine.probes import ProbedPass, modules_job
 from inference.trace import Phase
-from pages.charts import modules as chart
+from pages.charts.roofline import modules as chart
 from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row

@@ -12,7 +12,7 @@ from inference.catalogue import hardware, models
 from inference.cost import Work
 from inference.machine.placed import doubt
 from inference.trace import Phase
-from pages.charts.operators import intensities
+from pages.charts.roofline.operators import intensities
 from pages.charts.units import percent, scaled, significant
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row

@@ -12,7 +12,7 @@ from inference.jobs.experiments import Job
 from inference.machine.placed import Placed, doubt, place, roofs_job, words
 from inference.machine.sweep_jobs import batch_job, prompt_job
 from inference.machine.sweeps import Sweep
-from pages.charts.lab_roofline import lab_roofline
+from pages.charts.roofline.measured import lab_roofline
 from pages.charts.units import percent
 from pages.ui import state
 from pages.ui.experiments.roofline.text import caption, reason, table, verdict
