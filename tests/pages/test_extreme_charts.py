@@ -35,11 +35,8 @@ from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, S
 from lessons.cases import load_cases
 from pages.charts import (
     batching,
-    diagnosis,
     disaggregation,
-    goodput,
     lanes,
-    latency_lab,
     layer_clock,
     more_gpus,
     plan_compare,
@@ -49,8 +46,6 @@ from pages.charts import (
     planner_time,
     prefix,
     prefix_ttft,
-    queueing,
-    readings,
     sampling_bars,
     sampling_lab,
     speculative,
@@ -58,6 +53,8 @@ from pages.charts import (
     structured,
 )
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
+from pages.charts.latency import by_length as latency_lab
+from pages.charts.latency import diagnosis, goodput, queueing, readings
 from pages.charts.roofline import measured as lab_roofline
 from pages.charts.roofline import modules
 from pages.charts.roofline import operators as operators_chart

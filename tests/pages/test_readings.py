@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 from inference.arithmetic.definitions import DEFINITIONS, readings
 from inference.arithmetic.metrics import Request, tpot_s, ttft_s
 from inference.latency.request_events import EXAMPLES, A, B, C, D, E, steady
-from pages.charts.goodput import limits_chart
-from pages.charts.readings import METRICS, rows, timeline
+from pages.charts.latency.goodput import limits_chart
+from pages.charts.latency.readings import METRICS, rows, timeline
 from pages.ui.experiments.latency.goodput import is_good, pool, verdict
 from pages.ui.experiments.latency.readings_text import difference
 from tests.pages.labs import choose, component, figure, run_of, texts

@@ -31,7 +31,7 @@ from inference.sampling_lab.records import ChiSquare
 from inference.speculation.records import Repeat, Round, Speculated
 from inference.speculation.records import Request as Asked
 from inference.speculation.sampled import SampledDraws
-from pages.charts.queueing import AtLoad
+from pages.charts.latency.queueing import AtLoad
 from pages.charts.run.explained import explanation
 from pages.charts.run.run import step_work
 from pages.ui.experiments.batching import batch_sweep, prefill_batching

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inference.latency.diagnosis import CAUSES, Case, Cause
 from lessons.cases import load_cases
-from pages.charts.diagnosis import evidence
+from pages.charts.latency.diagnosis import evidence
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table

@@ -6,7 +6,7 @@ from functools import lru_cache
 import streamlit as st
 
 from inference.latency.queueing import LEFT_OUT, expected_wait_s, simulate
-from pages.charts.queueing import AtLoad, load_curve
+from pages.charts.latency.queueing import AtLoad, load_curve
 from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row

@@ -8,7 +8,7 @@ import streamlit as st
 from inference.arithmetic.definitions import readings
 from inference.arithmetic.metrics import Request
 from inference.latency.request_events import EXAMPLES, in_chunks, of_trace
-from pages.charts.readings import METRICS, NO_NUMBER, rows, timeline
+from pages.charts.latency.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.charts.units import seconds
 from pages.ui import state
 from pages.ui.experiments.latency.readings_text import difference

@@ -10,7 +10,7 @@ from inference.arithmetic.estimate import PrefillTerms, prefill_terms
 from inference.arithmetic.roofline import Ceilings
 from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.machine.sweeps import Point, Sweep
-from pages.charts.latency_lab import itl_chart, ttft_chart
+from pages.charts.latency.by_length import itl_chart, ttft_chart
 from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls

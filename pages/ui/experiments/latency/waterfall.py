@@ -7,7 +7,7 @@ import streamlit as st
 from inference.latency.queueing import LEFT_OUT, simulate
 from inference.latency.waterfall import Stage, ttft_stages
 from inference.trace import Trace
-from pages.charts.latency_lab import waterfall as waterfall_chart
+from pages.charts.latency.by_length import waterfall as waterfall_chart
 from pages.charts.units import UNKNOWN, percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
