@@ -46,11 +46,8 @@ from pages.charts import (
     planner_time,
     prefix,
     prefix_ttft,
-    sampling_bars,
-    sampling_lab,
     speculative,
     speculative_sizes,
-    structured,
 )
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.latency import by_length as latency_lab
@@ -59,6 +56,9 @@ from pages.charts.roofline import measured as lab_roofline
 from pages.charts.roofline import modules
 from pages.charts.roofline import operators as operators_chart
 from pages.charts.run import cache_map, candidates, roofline, run
+from pages.charts.sampling import bars as sampling_bars
+from pages.charts.sampling import curves as sampling_lab
+from pages.charts.sampling import structured
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes
 from tests.pages.test_structured_charts import RUN

@@ -11,8 +11,8 @@ from inference.sampling_lab.next_token import NextToken
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView
 from inference.sampling_lab.views import chain_view, order_view
 from pages.charts import palette
-from pages.charts.sampling_bars import draw_counts, shown_bins, top_tokens
-from pages.charts.sampling_lab import order_curve, rank_curve
+from pages.charts.sampling.bars import draw_counts, shown_bins, top_tokens
+from pages.charts.sampling.curves import order_curve, rank_curve
 from pages.ui.experiments.sampling import chain, draws, order
 
 FOUND = NextToken(

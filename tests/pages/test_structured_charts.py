@@ -8,7 +8,7 @@ from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.records import Constraint, Option, Request, StructuredRun, StructuredStep
 from pages.charts.palette import DECODE, INK, PREFILL
-from pages.charts.structured import feasible_mass, share, step_costs
+from pages.charts.sampling.structured import feasible_mass, share, step_costs
 from pages.ui.experiments.sampling.structure_text import (
     cost,
     influence,

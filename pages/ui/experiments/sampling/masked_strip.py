@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from inference.structure.records import StructuredRun, StructuredStep
-from pages.charts.structured import share
+from pages.charts.sampling.structured import share
 from pages.charts.tokens import hex_bytes, visible
 from pages.ui import state
 

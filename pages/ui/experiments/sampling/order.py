@@ -7,7 +7,7 @@ import streamlit as st
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken
 from inference.sampling_lab.records import EXAMPLE_LOGITS, EXAMPLE_PARAMS, OrderView
-from pages.charts.sampling_lab import order_curve
+from pages.charts.sampling.curves import order_curve
 from pages.charts.tokens import visible
 from pages.charts.units import percent, significant
 from pages.ui import state

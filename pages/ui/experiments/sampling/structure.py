@@ -10,7 +10,7 @@ from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.examples import EXAMPLES, Example
 from inference.structure.records import Constraint, Request, StructuredRun, structured_job
-from pages.charts.structured import feasible_mass, step_costs
+from pages.charts.sampling.structured import feasible_mass, step_costs
 from pages.ui import state
 from pages.ui.experiments.sampling.masked_strip import masked_strip, picked_step
 from pages.ui.experiments.sampling.structure_text import (

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from statistics import median
 
 from inference.structure.records import Kind, Option, StructuredRun, StructuredStep
-from pages.charts.structured import share
+from pages.charts.sampling.structured import share
 from pages.charts.tokens import visible
 from pages.charts.units import percent, seconds
 from pages.ui.parts.live_chart import Table
