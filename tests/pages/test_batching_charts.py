@@ -16,8 +16,8 @@ from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
 from inference.batching.request_list import read, written
 from inference.catalogue import models
 from inference.machine.sweeps import Point, Setting
-from pages.charts.batching import gaps_chart, mean_ttft_chart, rate_by_batch, time_by_batch, together_chart
-from pages.charts.lanes import blocks_chart, lanes_chart, tokens_chart
+from pages.charts.batching.batching import gaps_chart, mean_ttft_chart, rate_by_batch, time_by_batch, together_chart
+from pages.charts.batching.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.palette import COLOURS, ESTIMATE
 
 

@@ -34,9 +34,7 @@ from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
 from pages.charts import (
-    batching,
     disaggregation,
-    lanes,
     layer_clock,
     more_gpus,
     plan_compare,
@@ -49,6 +47,7 @@ from pages.charts import (
     speculative,
     speculative_sizes,
 )
+from pages.charts.batching import batching, lanes
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.latency import by_length as latency_lab
 from pages.charts.latency import diagnosis, goodput, queueing, readings

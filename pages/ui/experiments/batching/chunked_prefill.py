@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.batching.presets import CHUNK, LONG_PROMPT, NEWCOMERS, STREAMS, chunked_job
-from pages.charts.batching import gaps_chart
+from pages.charts.batching.batching import gaps_chart
 from pages.ui.experiments.batching.stall import stall, stall_totals
 from pages.ui.experiments.batching.text import passes_table
 from pages.ui.parts.controls import Controls, row

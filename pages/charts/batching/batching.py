@@ -11,8 +11,8 @@ from inference.batching.lanes import requests_seen
 from inference.batching.prefill import Batched
 from inference.batching.records import Served
 from inference.machine.sweeps import Point
+from pages.charts.batching.lanes import axis, panels
 from pages.charts.factors import log_label, log_range, log_ticks
-from pages.charts.lanes import axis, panels
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure
 from pages.charts.quartiles import medians_ms, quartiles_ms
 from pages.charts.units import seconds, significant
