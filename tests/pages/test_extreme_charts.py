@@ -44,8 +44,6 @@ from pages.charts import (
     planner_time,
     prefix,
     prefix_ttft,
-    speculative,
-    speculative_sizes,
 )
 from pages.charts.batching import batching, lanes
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
@@ -58,6 +56,8 @@ from pages.charts.run import cache_map, candidates, roofline, run
 from pages.charts.sampling import bars as sampling_bars
 from pages.charts.sampling import curves as sampling_lab
 from pages.charts.sampling import structured
+from pages.charts.speculation import rounds as speculative
+from pages.charts.speculation import sizes as speculative_sizes
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes
 from tests.pages.test_structured_charts import RUN

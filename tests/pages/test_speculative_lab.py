@@ -12,8 +12,8 @@ from inference.speculation.presets import PRESETS
 from inference.speculation.records import NUM_DRAFTED, Repeat, Request, Round, Speculated
 from inference.speculation.sampled import draws_job
 from inference.speculation.sizes import SIZES, sizes_job
-from pages.charts.speculative import rounds_chart
-from pages.charts.speculative_sizes import times_chart, tokens_chart
+from pages.charts.speculation.rounds import rounds_chart
+from pages.charts.speculation.sizes import times_chart, tokens_chart
 from pages.charts.units import significant
 from pages.ui.experiments.speculation.text import sameness
 from pages.ui.state import laboratory

@@ -11,7 +11,7 @@ from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.presets import PRESETS
 from inference.speculation.records import Speculated, pass_times
 from inference.speculation.sizes import SIZES, sizes_job
-from pages.charts.speculative_sizes import times_chart, tokens_chart
+from pages.charts.speculation.sizes import times_chart, tokens_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way

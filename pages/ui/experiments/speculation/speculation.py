@@ -11,7 +11,7 @@ from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.jobs import own_job, speculation_job
 from inference.speculation.presets import PRESETS
 from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
-from pages.charts.speculative import rounds_chart
+from pages.charts.speculation.rounds import rounds_chart
 from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.experiments.speculation.strip import speculation_strip
