@@ -42,13 +42,13 @@ from pages.charts import (
     planner_error,
     planner_rank,
     planner_time,
-    prefix,
-    prefix_ttft,
 )
 from pages.charts.batching import batching, lanes
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.latency import by_length as latency_lab
 from pages.charts.latency import diagnosis, goodput, queueing, readings
+from pages.charts.prefix_caching import blocks as prefix
+from pages.charts.prefix_caching import ttft as prefix_ttft
 from pages.charts.roofline import measured as lab_roofline
 from pages.charts.roofline import modules
 from pages.charts.roofline import operators as operators_chart

@@ -20,8 +20,8 @@ from inference.prefix_caching.pair import (
 )
 from inference.prefix_caching.records import Served, estimated_ttft_s
 from inference.sampling_lab.next_token import Vocabulary
-from pages.charts.prefix import strips
-from pages.charts.prefix_ttft import ttft_bars
+from pages.charts.prefix_caching.blocks import strips
+from pages.charts.prefix_caching.ttft import ttft_bars
 from pages.charts.units import seconds, significant
 from pages.ui import state
 from pages.ui.experiments.prefix_caching.pair_text import numbers

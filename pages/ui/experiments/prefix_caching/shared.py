@@ -16,7 +16,7 @@ from inference.prefix_caching.shared import (
     SharedRun,
     shared_job,
 )
-from pages.charts.prefix import kept_blocks, token_bars
+from pages.charts.prefix_caching.blocks import kept_blocks, token_bars
 from pages.charts.units import percent, scaled, seconds
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row

@@ -19,7 +19,7 @@ from inference.prefix_caching.tenants import (
     spread,
     tenants_job,
 )
-from pages.charts.prefix_ttft import ttft_bars
+from pages.charts.prefix_caching.ttft import ttft_bars
 from pages.charts.units import seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart
