@@ -17,7 +17,7 @@ from inference.disaggregation.records import (
     comparison_job,
     scenario,
 )
-from pages.charts.disaggregation import Moved, gaps_chart, goodput_chart, lanes_chart, links_chart
+from pages.charts.disaggregation.two_processes import Moved, gaps_chart, goodput_chart, lanes_chart, links_chart
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 FOUND = Comparison(

@@ -34,7 +34,6 @@ from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
 from pages.charts import (
-    disaggregation,
     layer_clock,
     more_gpus,
     plan_compare,
@@ -44,6 +43,7 @@ from pages.charts import (
     planner_time,
 )
 from pages.charts.batching import batching, lanes
+from pages.charts.disaggregation import two_processes as disaggregation
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.latency import by_length as latency_lab
 from pages.charts.latency import diagnosis, goodput, queueing, readings

@@ -14,7 +14,7 @@ from inference.disaggregation.fleet import Fleet, poisson, simulate
 from inference.disaggregation.fleet_check import Checked, check, pace
 from inference.disaggregation.pace import ComputedPace, MeasuredPace
 from inference.disaggregation.records import Comparison
-from pages.charts.disaggregation import goodput_chart
+from pages.charts.disaggregation.two_processes import goodput_chart
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way

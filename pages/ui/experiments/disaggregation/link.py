@@ -9,7 +9,7 @@ from inference.arithmetic.operators import arithmetic_dtype
 from inference.catalogue import hardware, models
 from inference.disaggregation.fleet_check import measured_link
 from inference.disaggregation.pace import ComputedPace
-from pages.charts.disaggregation import Moved, links_chart
+from pages.charts.disaggregation.two_processes import Moved, links_chart
 from pages.charts.units import scaled, seconds
 from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row

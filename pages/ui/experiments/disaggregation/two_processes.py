@@ -16,7 +16,7 @@ from inference.disaggregation.records import (
     requests,
     scenario,
 )
-from pages.charts.disaggregation import gaps_chart, lanes_chart
+from pages.charts.disaggregation.two_processes import gaps_chart, lanes_chart
 from pages.charts.units import scaled, seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
