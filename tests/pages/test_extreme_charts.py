@@ -33,20 +33,17 @@ from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.cases import load_cases
-from pages.charts import (
-    layer_clock,
-    more_gpus,
-    plan_compare,
-    planner_curve,
-    planner_error,
-    planner_rank,
-    planner_time,
-)
 from pages.charts.batching import batching, lanes
 from pages.charts.disaggregation import two_processes as disaggregation
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores
 from pages.charts.latency import by_length as latency_lab
 from pages.charts.latency import diagnosis, goodput, queueing, readings
+from pages.charts.planner import compare as plan_compare
+from pages.charts.planner import curve as planner_curve
+from pages.charts.planner import error as planner_error
+from pages.charts.planner import layer_clock, more_gpus
+from pages.charts.planner import rank as planner_rank
+from pages.charts.planner import request_time as planner_time
 from pages.charts.prefix_caching import blocks as prefix
 from pages.charts.prefix_caching import ttft as prefix_ttft
 from pages.charts.roofline import measured as lab_roofline

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.planner.published.layer_clock import rows
 from pages.charts import palette
-from pages.charts.layer_clock import layer_clock
+from pages.charts.planner.layer_clock import layer_clock
 from pages.ui.experiments.planning.layer_clock import table, words
 from tests.pages.labs import component, texts
 

@@ -10,7 +10,7 @@ from inference.catalogue import hardware, models
 from inference.planner.deployment import Workload
 from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, side_by_side
 from pages.charts import palette
-from pages.charts.more_gpus import more_gpus
+from pages.charts.planner.more_gpus import more_gpus
 from pages.ui.experiments.planning.more_gpus import PRESETS
 from pages.ui.experiments.planning.more_gpus_text import PREDICTION, count_table, outcome, steps_table, words
 from tests.pages.labs import choose, component, texts

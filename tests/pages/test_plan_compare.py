@@ -7,7 +7,7 @@ from inference.facts.serving import WORKLOADS
 from inference.planner.compare import compare
 from inference.planner.deployment import Workload
 from pages.charts import palette
-from pages.charts.plan_compare import plan_compare
+from pages.charts.planner.compare import plan_compare
 from pages.ui.experiments.planning.plan_compare import Costs, table, words
 from tests.pages.labs import component, texts
 

@@ -12,10 +12,10 @@ from inference.planner.published.error import predictions
 from inference.planner.ranking import curve, ordered, rank
 from inference.planner.settings import PlanSettings, make
 from pages.charts import palette
-from pages.charts.planner_curve import throughput
-from pages.charts.planner_error import agreement, hover
-from pages.charts.planner_rank import ranking
-from pages.charts.planner_time import request_time
+from pages.charts.planner.curve import throughput
+from pages.charts.planner.error import agreement, hover
+from pages.charts.planner.rank import ranking
+from pages.charts.planner.request_time import request_time
 from pages.ui.planner import fields
 from pages.ui.planner.answer import answer
 from pages.ui.planner.cache_view import table as cache_table

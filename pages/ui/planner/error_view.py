@@ -4,7 +4,7 @@ import streamlit as st
 
 from inference.planner.published.error import Prediction, predictions, select, summary
 from inference.planner.published.runs import Kind
-from pages.charts.planner_error import agreement, off
+from pages.charts.planner.error import agreement, off
 from pages.charts.units import percent, seconds
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

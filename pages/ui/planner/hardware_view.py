@@ -8,7 +8,7 @@ from inference import catalogue
 from inference.planner import Plan
 from inference.planner.ranking import Order, Rank, ordered, rank
 from inference.planner.settings import PlanSettings
-from pages.charts.planner_rank import decides, name, ranking, value
+from pages.charts.planner.rank import decides, name, ranking, value
 from pages.ui import state
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.planner.fields import key

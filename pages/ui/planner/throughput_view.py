@@ -5,7 +5,7 @@ import streamlit as st
 from inference.planner import Plan
 from inference.planner.ranking import Point, curve
 from inference.planner.settings import PlanSettings
-from pages.charts.planner_curve import throughput
+from pages.charts.planner.curve import throughput
 from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way

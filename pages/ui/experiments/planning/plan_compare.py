@@ -12,7 +12,7 @@ from inference.kv_cache.growth import MOST_CONVERSATIONS
 from inference.planner.compare import Cost, compare
 from inference.planner.deployment import Workload
 from inference.planner.pass_time import peak
-from pages.charts.plan_compare import plan_compare as chart
+from pages.charts.planner.compare import plan_compare as chart
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
