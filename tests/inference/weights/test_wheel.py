@@ -12,7 +12,7 @@ import pytest
 from inference.weights import ModelFolder, WeightsError, find
 from inference.weights.manifest import MANIFEST, damage, sha256
 from inference.weights.wheel import DEFAULT, Wheel, from_wheel
-from tests.inference.tiny_gguf import WORDS, write_tiny_gguf
+from tests.inference.weights.tiny_gguf import WORDS, write_tiny_gguf
 
 pytestmark = pytest.mark.slow
 
