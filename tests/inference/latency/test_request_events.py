@@ -8,7 +8,7 @@ from inference.arithmetic.metrics import e2e_s, itl_s, tpot_s, ttft_s
 from inference.latency.request_events import A, B, C, D, in_chunks, of_trace
 from inference.trace import Trace
 
-RECORDED = Path(__file__).parents[2] / "lessons/traces/lighthouse.json"
+RECORDED = Path(__file__).parents[3] / "lessons/traces/lighthouse.json"
 
 
 def ms(value: float | None) -> float | None:
