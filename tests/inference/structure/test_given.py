@@ -14,7 +14,7 @@ from inference.structure.given import MAX_BYTES, check
 from inference.structure.grammar import Matcher
 from inference.structure.records import Constraint, Kind, Request, structured_job
 from tests.inference.drained import drained
-from tests.inference.test_structured import masked
+from tests.inference.structure.test_run import masked
 
 LIMITS = Limits()
 SCHEMA: Kind = "JSON schema"
