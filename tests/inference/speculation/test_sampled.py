@@ -26,7 +26,7 @@ LEAST_P = 1e-3  # of one seeded test; a wrong sampler misses it by many orders o
 
 def _rows(drafted: list[int]) -> tuple[Tensor, Tensor]:
     """Real distributions behind the prompt and each drafted token, of model and of draft: [tokens, vocab]."""
-    from tests.inference.speculative_models import lively, near_draft  # noqa: PLC0415
+    from tests.inference.speculation.speculative_models import lively, near_draft  # noqa: PLC0415
 
     rows = []
     for engine in (lively(), near_draft()):
@@ -127,7 +127,7 @@ def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -
     from inference.run.params import SamplingParams  # noqa: PLC0415
     from inference.speculation.draft_sources import LookUp, probabilities  # noqa: PLC0415
     from inference.speculation.run import Speculation  # noqa: PLC0415
-    from tests.inference.speculative_models import lively  # noqa: PLC0415
+    from tests.inference.speculation.speculative_models import lively  # noqa: PLC0415
 
     engine, draft = lively(), LookUp(lively().spec.vocab_size)
     text = engine.tokenizer(LIKELY).input_ids
@@ -150,7 +150,7 @@ def test_whole_runs_over_many_seeds_draw_the_second_token_as_the_model_would() -
 @pytest.mark.parametrize("is_mistaken", [False, True])
 def test_the_labs_draws_pass_as_published_and_fail_with_the_common_mistake(is_mistaken: bool) -> None:
     from inference.speculation.draws import draw_first  # noqa: PLC0415
-    from tests.inference.speculative_models import lively  # noqa: PLC0415
+    from tests.inference.speculation.speculative_models import lively  # noqa: PLC0415
 
     run, _ = drained(draw_first(lively(), _request(seed=1), 2_000, is_mistaken=is_mistaken))
     assert run.drafted_id == lively().tokenizer(LIKELY).input_ids[2]

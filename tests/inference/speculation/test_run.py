@@ -28,7 +28,7 @@ PROMPT = "the cat sat on the mat, the cat sat on "
 
 @pytest.fixture(scope="module")
 def lively() -> Engine:
-    from tests.inference.speculative_models import lively  # noqa: PLC0415
+    from tests.inference.speculation.speculative_models import lively  # noqa: PLC0415
 
     return lively()
 
@@ -54,7 +54,7 @@ def _finished(speculation: Speculation) -> Speculation:
 
 def _drafts(vocab_size: int) -> list[Draft]:
     from inference.speculation.draft_sources import LookUp, SmallModel  # noqa: PLC0415
-    from tests.inference.speculative_models import near_draft  # noqa: PLC0415
+    from tests.inference.speculation.speculative_models import near_draft  # noqa: PLC0415
 
     return [LookUp(vocab_size), SmallModel(near_draft(), vocab_size)]
 
