@@ -25,7 +25,7 @@ from inference.prefix_caching.shared import Arrivals, SharedRun, shared_job
 from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
-from tests.inference.test_prefix_cache import num_references
+from tests.inference.prefix_caching.test_cache import num_references
 
 if TYPE_CHECKING:
     from pathlib import Path

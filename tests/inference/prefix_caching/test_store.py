@@ -11,7 +11,7 @@ from inference.generation import Generation
 from inference.prefix_caching.records import block_bytes
 from inference.prefix_caching.store import PrefixStore
 from tests.inference.passes import advance, counted, failing_once, token_ids
-from tests.inference.test_prefix_cache import num_references
+from tests.inference.prefix_caching.test_cache import num_references
 
 if TYPE_CHECKING:
     from inference.engine import Engine
