@@ -137,7 +137,7 @@ _PARENT = """
 from inference.disaggregation.records import comparison_job
 from inference.engine import Engine
 from inference.jobs.limits import Limits
-from tests.inference.test_disaggregation_faults import ASKS
+from tests.inference.disaggregation.test_faults import ASKS
 for report in comparison_job(ASKS).begin(Engine.load("random:tiny"), Limits()):
     print(report.doing, flush=True)
 """
