@@ -13,8 +13,8 @@ from pages.ui.classes.secret import VARIABLE, Tries, teachers, tries
 from pages.ui.learner import saved
 from pages.ui.state import quizzes
 from quizzes.progress import Progress
+from tests.pages.course.test_quiz import continue_as, key_of
 from tests.pages.labs import texts
-from tests.pages.test_check import continue_as, key_of
 
 pytestmark = pytest.mark.slow
 SECRET = "correct horse battery"

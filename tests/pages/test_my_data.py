@@ -11,8 +11,8 @@ from inference.run.recipe import Recipe
 from pages.ui.cookies import own_key
 from pages.ui.learner import saved
 from pages.ui.state import laboratory
+from tests.pages.course.test_quiz import continue_as, key_of
 from tests.pages.labs import texts
-from tests.pages.test_check import continue_as, key_of
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from pages.ui.experiments.speculation.speculation import SpeculationSettings
 
 def test_every_experiment_there_is_has_a_name() -> None:
     found = set()
-    for info in pkgutil.iter_modules(pages.ui.experiments.__path__, "pages.ui.experiments."):
+    for info in pkgutil.walk_packages(pages.ui.experiments.__path__, "pages.ui.experiments."):
         for name, one in vars(importlib.import_module(info.name)).items():
             if (
                 name[0] != "_"
