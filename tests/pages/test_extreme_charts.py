@@ -57,7 +57,7 @@ from pages.charts.speculation import rounds as speculative
 from pages.charts.speculation import sizes as speculative_sizes
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes
-from tests.pages.test_structured_charts import RUN
+from tests.pages.sampling.test_structure_charts import RUN
 
 NOT_A_NUMBER = re.compile(r"(?<![A-Za-z])(inf|nan|Infinity|NaN)(?![A-Za-z])")
 PLAN = make(PlanSettings())
