@@ -10,7 +10,7 @@ from tests.pages.labs import choose, component, texts
 
 pytestmark = pytest.mark.slow  # a whole page, view after view
 
-CONFIGS = Path(__file__).parents[1] / "inference" / "configs"
+CONFIGS = Path(__file__).parents[2] / "inference/planner/own/configs"
 VIEWS = (
     *("Time", "Throughput", "Hardware", "Optimisations", "Cache and weights"),
     *("Why not just more GPUs?", "The clock of the layers", "How far off?"),
