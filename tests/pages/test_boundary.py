@@ -104,7 +104,7 @@ def test_every_lab_and_the_planner_draw_their_views_within_one(
     if place == "lab":
         monkeypatch.setattr("pages.ui.experiments.latency.ttft_itl.ttft_itl", fails)
     else:
-        monkeypatch.setattr("pages.ui.planner.views._NEED_A_PLAN", {"Time": fails, "Throughput": fails})
+        monkeypatch.setattr("pages.ui.planner.views.views._NEED_A_PLAN", {"Time": fails, "Throughput": fails})
     app.run()
     app.switch_page("../lab/latency.py" if place == "lab" else "../plan/planner.py")
     app.run()

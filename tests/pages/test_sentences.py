@@ -50,7 +50,8 @@ from pages.ui.experiments.roofline import modules
 from pages.ui.experiments.speculation import draws as speculation_draws
 from pages.ui.experiments.speculation import sizes as speculation_sizes
 from pages.ui.experiments.speculation import text as speculation_text
-from pages.ui.planner import options_view, throughput_view
+from pages.ui.planner.views import options as options_view
+from pages.ui.planner.views import throughput as throughput_view
 from tests.pages import measurements as some
 from tests.pages.measurements import SPEC, Extremes
 from tests.pages.test_extreme_charts import NOT_A_NUMBER

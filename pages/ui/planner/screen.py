@@ -10,7 +10,7 @@ from pages.ui.planner.answer import Answer, answer, show_answer
 from pages.ui.planner.form import Form, by_label, open_link, plan_form
 from pages.ui.planner.ledger import ledger
 from pages.ui.planner.share import share
-from pages.ui.planner.views import views
+from pages.ui.planner.views.views import views
 from pages.ui.screen import sentence
 
 _SUBTITLE = "What to expect of a model on hardware under a workload, and how far off that is. Estimated throughout."

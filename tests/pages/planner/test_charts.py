@@ -18,11 +18,11 @@ from pages.charts.planner.rank import ranking
 from pages.charts.planner.request_time import request_time
 from pages.ui.planner import fields
 from pages.ui.planner.answer import answer
-from pages.ui.planner.cache_view import table as cache_table
 from pages.ui.planner.form import by_label
-from pages.ui.planner.hardware_view import ranks_of
 from pages.ui.planner.ledger import ledger
-from pages.ui.planner.options_view import table as options_table
+from pages.ui.planner.views.cache import table as cache_table
+from pages.ui.planner.views.hardware import ranks_of
+from pages.ui.planner.views.options import table as options_table
 
 EXAMPLE = make(PlanSettings())
 LARGE = make(PlanSettings("llama-3.1-70b"))

@@ -12,12 +12,12 @@ from pages.ui.experiments.planning.layer_clock import layer_clock
 from pages.ui.experiments.planning.more_gpus import more_gpus
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.lab import choose_view, view_query
-from pages.ui.planner.cache_view import cache_view
-from pages.ui.planner.error_view import error_view
-from pages.ui.planner.hardware_view import hardware_view
-from pages.ui.planner.options_view import options_view
-from pages.ui.planner.throughput_view import throughput_view
-from pages.ui.planner.time_view import time_view
+from pages.ui.planner.views.cache import cache_view
+from pages.ui.planner.views.error import error_view
+from pages.ui.planner.views.hardware import hardware_view
+from pages.ui.planner.views.options import options_view
+from pages.ui.planner.views.request_time import time_view
+from pages.ui.planner.views.throughput import throughput_view
 
 _NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {
     "Time": time_view,

@@ -8,7 +8,7 @@ from pages.charts.planner.error import agreement, off
 from pages.charts.units import percent, seconds
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
-from pages.ui.planner.sweeps_view import sweeps_view
+from pages.ui.planner.views.sweeps import sweeps_view
 
 _KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "decode"), ("whole request", "request"))
 
