@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.answering_class import CLASS
 from benchmarks.measurement import Measurement
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 from tests.quizzes import postgresql
 
 _ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from quizzes import PredictQuestion, load_questions
-from quizzes.progress import Progress, ProgressError
+from quizzes.progress.progress import Progress, ProgressError
 
 CLASS = 30
 

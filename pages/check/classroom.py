@@ -8,7 +8,7 @@ from pages.ui.classes.secret import MIN_SECRET_CHARS, VARIABLE, is_teacher, secr
 from pages.ui.classes.teacher import new_class, show_class
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
-from quizzes.progress import ProgressError
+from quizzes.progress.progress import ProgressError
 
 st.title("Class", anchor=False)
 if not secret():

@@ -9,7 +9,7 @@ from pages.ui import state
 from pages.ui.course.quiz import idea_name, quiz_names, show_problems
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
-from quizzes.progress import Mastery, ProgressError
+from quizzes.progress.progress import Mastery, ProgressError
 
 st.title("Mastery", anchor=False)
 st.caption(

@@ -7,7 +7,7 @@ from pages.ui.course import quiz
 from pages.ui.course.course import page_of
 from pages.ui.questions.answers import ask
 from pages.ui.screen import sentence
-from quizzes.progress import ProgressError
+from quizzes.progress.progress import ProgressError
 
 st.title("Review", anchor=False)
 st.caption(

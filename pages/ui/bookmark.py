@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from pages.ui import cookies
-from quizzes.progress_records import is_key
+from quizzes.progress.records import is_key
 
 PARAMETER = "key"
 _QUESTION = Template((Path(__file__).parent / "bookmark.html").read_text())

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from quizzes.progress_records import is_key
+from quizzes.progress.records import is_key
 
 LEARNER_COOKIE = "two_phases_learner"
 """The browser's own random name; its learner's key is made from it."""

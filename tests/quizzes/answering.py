@@ -4,7 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 
 NUM_THREADS = 4
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 from tests.quizzes import postgresql
 
 BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]

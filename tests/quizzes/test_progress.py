@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import create_engine, inspect, select
 
 from quizzes import MAX_ANSWER_CHARS
-from quizzes.progress import Progress, ProgressError, Saved
-from quizzes.progress_tables import metadata
+from quizzes.progress.progress import Progress, ProgressError, Saved
+from quizzes.progress.tables import metadata
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 NOT_KEYS = [

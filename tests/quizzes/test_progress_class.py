@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizzes.progress import MAX_NICKNAME_CHARS, Progress, ProgressError
+from quizzes.progress.progress import MAX_NICKNAME_CHARS, Progress, ProgressError
 
 NOT_CODES = ["", "AAAAAAA", "AAAA0000", "aaaaaaaa", "A" * 10_000, "' OR 1=1--", "AAAAAAA\n", "AAAA\0AAA"]
 NICKNAMES = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 from tests.quizzes import postgresql
 
 MARK = "the lighthouse keeper's own words"

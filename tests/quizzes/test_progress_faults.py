@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
-from quizzes.progress import Progress, ProgressError, Saved
+from quizzes.progress.progress import Progress, ProgressError, Saved
 from tests.quizzes import postgresql
 
 BAD_ADDRESSES = [

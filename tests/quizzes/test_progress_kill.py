@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 
 pytestmark = pytest.mark.slow
 

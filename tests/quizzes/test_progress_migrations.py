@@ -8,8 +8,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from quizzes.progress import Progress
-from quizzes.progress_tables import metadata
+from quizzes.progress.progress import Progress
+from quizzes.progress.tables import metadata
 
 
 def test_the_migrations_make_the_tables_that_the_program_uses(url: str) -> None:

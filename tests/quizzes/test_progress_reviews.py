@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 # Initial stability after Again and after Good in days: FSRS-6's published default weights w0 and w2.

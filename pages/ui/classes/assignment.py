@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import TypeAdapter
 
 from inference.run.recipe import LONGEST_LINK, Recipe, from_query
-from quizzes.progress import Settings
+from quizzes.progress.progress import Settings
 
 
 @dataclass(frozen=True, slots=True)

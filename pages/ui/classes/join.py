@@ -10,7 +10,7 @@ from pages.ui.classes.assignment import Assignment, from_settings
 from pages.ui.course.course import course, page_of
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
-from quizzes.progress import MAX_NICKNAME_CHARS, ProgressError
+from quizzes.progress.progress import MAX_NICKNAME_CHARS, ProgressError
 
 _PROBLEM = "class-join"
 

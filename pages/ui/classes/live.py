@@ -10,7 +10,7 @@ from pages.ui.classes.results import Given, QuestionResult, answer_key, idea_res
 from pages.ui.course.quiz import idea_name
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
-from quizzes.progress import ProgressError
+from quizzes.progress.progress import ProgressError
 
 EVERY_S = 4.0
 AT_MOST_S = 2 * 3600.0  # a page left open stops asking after a double lesson

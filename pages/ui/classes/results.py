@@ -16,7 +16,7 @@ from quizzes import (
     PredictQuestion,
     Question,
 )
-from quizzes.progress import ClassAnswer
+from quizzes.progress.progress import ClassAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pages.ui.classes.results import question_results, to_csv
 from pages.ui.course.course import course
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
-from quizzes.progress import Class, ProgressError
+from quizzes.progress.progress import Class, ProgressError
 
 MAX_NAME_CHARS = 60
 _NEW, _DELETE = "class-new", "class-delete"

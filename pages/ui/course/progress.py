@@ -9,7 +9,7 @@ from lessons import Ask, Lesson, Section
 from pages.ui import state
 from pages.ui.addresses import slug
 from pages.ui.learner import saved
-from quizzes.progress import ProgressError
+from quizzes.progress.progress import ProgressError
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pages.ui.learner import key as learner_key
 from pages.ui.learner.forgetting import forget_learner
 from pages.ui.screen import sentence
 from quizzes import Grade, Question
-from quizzes.progress import Mastery, Progress, ProgressError, Remains, StoredAnswer
+from quizzes.progress.progress import Mastery, Progress, ProgressError, Remains, StoredAnswer
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from pages.ui.classes.assignment import Assignment
 from pages.ui.classes.secret import VARIABLE, Tries, teachers, tries
 from pages.ui.learner import saved
 from pages.ui.state import quizzes
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 from tests.pages.course.test_quiz import continue_as, key_of
 from tests.pages.labs import texts
 

@@ -21,7 +21,7 @@ from quizzes import (
     TermQuestion,
     load_questions,
 )
-from quizzes.progress import ClassAnswer, StoredAnswer
+from quizzes.progress.progress import ClassAnswer, StoredAnswer
 
 WHICH = ChoiceQuestion(
     id="which",

@@ -8,7 +8,7 @@ from pages.ui.course.course import course
 from pages.ui.learner import saved
 from pages.ui.state import questions
 from quizzes import Question
-from quizzes.progress import Progress
+from quizzes.progress.progress import Progress
 from tests.pages.labs import texts
 
 pytestmark = pytest.mark.slow

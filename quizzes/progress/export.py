@@ -4,7 +4,7 @@ import json
 
 from sqlalchemy import Connection, select
 
-from quizzes.progress_tables import answer, learner, member, prediction, review
+from quizzes.progress.tables import answer, learner, member, prediction, review
 
 
 def exported(connection: Connection, key: str) -> str:

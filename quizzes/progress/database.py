@@ -14,9 +14,9 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from quizzes.progress_engines import Engines, engines
-from quizzes.progress_faults import remedy
-from quizzes.progress_records import ProgressError, Remains
+from quizzes.progress.engines import Engines, engines
+from quizzes.progress.faults import remedy
+from quizzes.progress.records import ProgressError, Remains
 
 _LOG = logging.getLogger(__name__)
 _MIGRATIONS = Path(__file__).parent / "migrations"

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pydantic import TypeAdapter
 from sqlalchemy import delete, func, select
 
-from quizzes.progress_database import Database
-from quizzes.progress_records import (
+from quizzes.progress.database import Database
+from quizzes.progress.records import (
     MAX_NICKNAME_CHARS,
     MAX_SETTINGS_CHARS,
     Class,
@@ -20,7 +20,7 @@ from quizzes.progress_records import (
     new_code,
     unknown_class,
 )
-from quizzes.progress_tables import answer, hold_learner, insert_into, member, newest_answers, school_class, stored
+from quizzes.progress.tables import answer, hold_learner, insert_into, member, newest_answers, school_class, stored
 
 _SETTINGS: TypeAdapter[Settings] = TypeAdapter(Settings)
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, select
 
 from quizzes import MAX_ANSWER_CHARS
-from quizzes.progress_classes import Classes
-from quizzes.progress_database import Database
-from quizzes.progress_export import exported
-from quizzes.progress_records import (
+from quizzes.progress.classes import Classes
+from quizzes.progress.database import Database
+from quizzes.progress.export import exported
+from quizzes.progress.records import (
     MAX_ID_CHARS,
     MAX_NICKNAME_CHARS,
     Class,
@@ -26,8 +26,8 @@ from quizzes.progress_records import (
     is_key,
     new_key,
 )
-from quizzes.progress_reviews import keep_review, mastery
-from quizzes.progress_tables import (
+from quizzes.progress.reviews import keep_review, mastery
+from quizzes.progress.tables import (
     answer,
     hold_learner,
     insert_into,

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
-from quizzes.progress_records import StoredAnswer
+from quizzes.progress.records import StoredAnswer
 
 
 class Moment(TypeDecorator[datetime]):

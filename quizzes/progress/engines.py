@@ -12,8 +12,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-from quizzes.progress_records import Remains
-from quizzes.progress_turns import Turns
+from quizzes.progress.records import Remains
+from quizzes.progress.turns import Turns
 
 _OVERWRITES = 1  # in the file's user_version: all that was ever deleted from it is overwritten
 

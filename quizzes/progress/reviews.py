@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from fsrs import Card, Rating, Scheduler
 from sqlalchemy import Connection, select
 
-from quizzes.progress_records import Mastery
-from quizzes.progress_tables import answer, newest_answers, put, review
+from quizzes.progress.records import Mastery
+from quizzes.progress.tables import answer, newest_answers, put, review
 
 # One learning step: what was missed returns the same evening, what was right after days.
 # No fuzz: the same answers give the same dates on every server.
