@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from lessons.content import Lesson, Term
-from quizzes.filled import filled, problem_in
+from quizzes.kinds.filled import filled, problem_in
 
 _TERM = re.compile(r"\[\[(?P<id>[a-z0-9-]+)(?:\|(?P<words>[^\[\]|]+))?\]\]")
 _NUMBER = re.compile(r"\{\{.*?\}\}", re.DOTALL)

@@ -3,12 +3,12 @@
 from itertools import chain
 from pathlib import Path
 
-from quizzes.chosen import Choice, ChoiceQuestion, Item, MultipleQuestion, OrderQuestion
-from quizzes.content import Answer, Asked, Grade, Option, PartCheck, PointCheck
-from quizzes.numeric import Mistake, NumberQuestion, PredictQuestion
-from quizzes.questions import Question
+from quizzes.kinds.chosen import Choice, ChoiceQuestion, Item, MultipleQuestion, OrderQuestion
+from quizzes.kinds.content import Answer, Asked, Grade, Option, PartCheck, PointCheck
+from quizzes.kinds.numeric import Mistake, NumberQuestion, PredictQuestion
+from quizzes.kinds.questions import Question
+from quizzes.kinds.worded import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Point, TermQuestion, WrittenQuestion
 from quizzes.reading import ContentError, Problem, read_quizzes, read_rows
-from quizzes.worded import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Point, TermQuestion, WrittenQuestion
 
 __all__ = [
     "MAX_ANSWER_CHARS",

@@ -9,9 +9,9 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from inference.files.safe_yaml import SafeLoader
-from quizzes.filled import problem_in, problem_with
-from quizzes.numeric import NumberQuestion
-from quizzes.questions import Question
+from quizzes.kinds.filled import problem_in, problem_with
+from quizzes.kinds.numeric import NumberQuestion
+from quizzes.kinds.questions import Question
 
 _QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
 _FACT_KEYS = ("fact",)

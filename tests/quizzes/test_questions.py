@@ -13,7 +13,7 @@ from quizzes import (
     WrittenQuestion,
     load_questions,
 )
-from quizzes.filled import filled
+from quizzes.kinds.filled import filled
 from tests.quizzes.secrets_of import secrets_of
 
 QUESTIONS = load_questions()

@@ -170,7 +170,7 @@ def test_what_is_no_number_costs_nothing(asked: dict[str, Question], given: obje
         ("sequence", {"items": [{"id": "a", "text": "A"}]}, "key items: .*at least 3"),
         ("word", {"accepts": []}, "key accepts: .*at least 1"),
         ("word", {"mistakes": [{"accepts": ["kv cache"], "feedback": "x"}]}, "'kv cache' is blank or there twice"),
-        ("guess", {"measure": "speed"}, r"no measure 'speed' in quizzes/measures\.py; there are: ttft"),
+        ("guess", {"measure": "speed"}, r"no measure 'speed' in quizzes/kinds/measures\.py; there are: ttft"),
         ("guess", {"unit": "ms"}, "unit 'ms' does not measure 'kv_bytes', which is in B"),
         ("guess", {"feedback": "It was {measured}."}, "feedback must show both numbers"),
         ("guess", {"feedback": "{guess}"}, r"feedback holds \{guess\}"),

@@ -8,7 +8,7 @@ import pytest
 from inference.trace import Trace
 from lessons import load_trace
 from quizzes import PredictQuestion
-from quizzes.measures import MEASURES
+from quizzes.kinds.measures import MEASURES
 from tests.quizzes.kinds import facts, kinds
 
 __all__ = ["facts"]

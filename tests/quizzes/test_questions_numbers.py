@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizzes.typed_number import in_unit, parse
+from quizzes.kinds.typed_number import in_unit, parse
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from inference.facts.hardware import compute_bound_tokens, machine, ridge
 from inference.facts.serving import touched_share
 from inference.facts.speed import bound_context, prefill_s
 from inference.planner.more_gpus import step_s
-from quizzes.filled import facts_in
+from quizzes.kinds.filled import facts_in
 
 
 def near(printed: float, name: str, rel: float = 0.01) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from quizzes import ChoiceQuestion, WrittenQuestion, load_questions
-from quizzes.filled import filled
+from quizzes.kinds.filled import filled
 from tests.quizzes.kinds import facts, kinds
 
 __all__ = ["facts"]

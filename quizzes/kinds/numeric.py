@@ -7,10 +7,10 @@ from pydantic import Field, model_validator
 
 from inference.arithmetic.units import percent, significant
 from inference.trace import Trace
-from quizzes.content import Asked, Content, Grade, Prompted, Text
-from quizzes.filled import fact, fact_format, facts_in, filled
-from quizzes.measures import measure
-from quizzes.typed_number import in_unit, parse, quantity
+from quizzes.kinds.content import Asked, Content, Grade, Prompted, Text
+from quizzes.kinds.filled import fact, fact_format, facts_in, filled
+from quizzes.kinds.measures import measure
+from quizzes.kinds.typed_number import in_unit, parse, quantity
 
 Tolerance = Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
 """Relative: 0.05 takes what is within 5 % of the right value."""

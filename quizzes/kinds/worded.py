@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from quizzes.content import Asked, Content, Grade, PointCheck, Prompted, Text
-from quizzes.filled import filled
+from quizzes.kinds.content import Asked, Content, Grade, PointCheck, Prompted, Text
+from quizzes.kinds.filled import filled
 
 MAX_ANSWER_CHARS = 4_000  # about a page and a half; longer is a paste, not an answer
 MAX_TERM_CHARS = 80

@@ -4,9 +4,9 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
-from quizzes.chosen import ChoiceQuestion, MultipleQuestion, OrderQuestion
-from quizzes.numeric import NumberQuestion, PredictQuestion
-from quizzes.worded import MAX_ANSWER_CHARS, TermQuestion, WrittenQuestion
+from quizzes.kinds.chosen import ChoiceQuestion, MultipleQuestion, OrderQuestion
+from quizzes.kinds.numeric import NumberQuestion, PredictQuestion
+from quizzes.kinds.worded import MAX_ANSWER_CHARS, TermQuestion, WrittenQuestion
 
 __all__ = ["MAX_ANSWER_CHARS", "Question"]
 

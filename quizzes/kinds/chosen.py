@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from quizzes.content import (
+from quizzes.kinds.content import (
     Asked,
     Content,
     Flag,
@@ -19,7 +19,7 @@ from quizzes.content import (
     ids_in,
     shuffled,
 )
-from quizzes.filled import filled
+from quizzes.kinds.filled import filled
 
 
 class Choice(Content):

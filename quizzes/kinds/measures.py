@@ -23,7 +23,7 @@ class Measure:
 def measure(name: str) -> Measure:
     """The measure of this name. ValueError lists those there are."""
     if name not in MEASURES:
-        raise ValueError(f"no measure {name!r} in quizzes/measures.py; there are: {', '.join(MEASURES)}")
+        raise ValueError(f"no measure {name!r} in quizzes/kinds/measures.py; there are: {', '.join(MEASURES)}")
     return MEASURES[name]
 
 

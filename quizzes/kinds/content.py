@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from quizzes.filled import filled
+from quizzes.kinds.filled import filled
 
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
