@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from inference.trace import Trace
-from lessons.content import Ask, Lesson, Part, Place, Section, Takeaway, Term, Text
-from lessons.glossary import read_glossary
-from lessons.parse import read_lesson
-from lessons.written import plain, problems_in, written
+from lessons.reading.content import Ask, Lesson, Part, Place, Section, Takeaway, Term, Text
+from lessons.reading.glossary import read_glossary
+from lessons.reading.parse import read_lesson
+from lessons.reading.written import plain, problems_in, written
 from quizzes import ContentError, Problem
 
 __all__ = [

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lessons.check import SHARED_QUIZZES, Course
-from lessons.glossary import read_glossary
-from lessons.parse import NAME, read_lesson
+from lessons.reading.glossary import read_glossary
+from lessons.reading.parse import NAME, read_lesson
+from lessons.reading.written import problems_in
 from lessons.typed import typed_numbers
-from lessons.written import problems_in
 from quizzes import PredictQuestion, Problem, Question, WrittenQuestion
 
 

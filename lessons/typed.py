@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from lessons.content import Term
+from lessons.reading.content import Term
 
 ALLOWED = ("1 byte", "2 bytes", "4 bytes", "0 %", "100 %", "100%", "1 second", "one second", "1 s")
 """Typed as they are: widths of a data type, the ends of a scale, and the length of a unit."""

@@ -32,7 +32,7 @@ from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
-from lessons.cases import load_cases
+from lessons.reading.cases import load_cases
 from pages.charts.batching import batching, lanes
 from pages.charts.disaggregation import two_processes as disaggregation
 from pages.charts.kv_cache import agreement, blocks, growth, kv_formulas, recompute, scores

@@ -12,7 +12,7 @@ from lessons import (
     Text,
     written,
 )
-from lessons.written import marks_in, terms_in
+from lessons.reading.written import marks_in, terms_in
 from pages.ui import state
 from pages.ui.course import progress as lesson_progress
 from pages.ui.course.course import Course, course, page_of

@@ -9,7 +9,7 @@ from benchmarks.diagnosis_cases import FOLDER, ORDER, is_clear, slowly, stream
 from inference.arithmetic.metrics import e2e_s
 from inference.latency.diagnosis import CAUSES, Case, Pass
 from inference.latency.request_events import in_chunks
-from lessons.cases import load_cases
+from lessons.reading.cases import load_cases
 
 QUIET = tuple(Pass(12 if place == 0 else 1, 12 + place, 0.0, 0.0, 0.05) for place in range(9))
 

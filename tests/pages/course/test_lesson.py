@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from lessons import Ask, Lesson, Place, load_lessons, open_lessons
-from lessons.written import terms_in
+from lessons.reading.written import terms_in
 from pages.ui.course.course import course
 from pages.ui.course.placed import EXPERIMENTS
 from pages.ui.state import laboratory

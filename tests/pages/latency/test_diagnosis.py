@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.latency.diagnosis import CAUSES
-from lessons.cases import load_cases
+from lessons.reading.cases import load_cases
 from pages.charts.latency.diagnosis import evidence
 from pages.ui.experiments.latency.diagnosis import feedback, options
 from tests.pages.labs import choose, component, texts

@@ -7,7 +7,7 @@ from statistics import median
 import streamlit as st
 
 from inference.latency.diagnosis import CAUSES, Case, Cause
-from lessons.cases import load_cases
+from lessons.reading.cases import load_cases
 from pages.charts.latency.diagnosis import evidence
 from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.controls import Controls, row

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lessons.content import Ask, Lesson, Part, Place, Section, Takeaway, Text
-from lessons.front_matter import split
+from lessons.reading.content import Ask, Lesson, Part, Place, Section, Takeaway, Text
+from lessons.reading.front_matter import split
 from quizzes import Problem
 
 NAME = re.compile(r"\d\d_[a-z0-9-]+")

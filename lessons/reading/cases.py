@@ -5,7 +5,7 @@ from pathlib import Path
 
 from inference.latency.diagnosis import Case, from_json
 
-_FOLDER = Path(__file__).parent / "traces/diagnosis"
+_FOLDER = Path(__file__).parents[1] / "traces/diagnosis"
 
 
 @cache

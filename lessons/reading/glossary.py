@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lessons.content import Term
-from lessons.front_matter import Id, Line
+from lessons.reading.content import Term
+from lessons.reading.front_matter import Id, Line
 from quizzes import Problem, read_rows
 
 

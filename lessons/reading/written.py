@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from lessons.content import Lesson, Term
+from lessons.reading.content import Lesson, Term
 from quizzes.kinds.filled import filled, problem_in
 
 _TERM = re.compile(r"\[\[(?P<id>[a-z0-9-]+)(?:\|(?P<words>[^\[\]|]+))?\]\]")
