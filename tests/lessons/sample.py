@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lessons.check import Course
+from lessons.checking.check import Course
 
 GLOSSARY = """\
 - id: prefill

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lessons.check import check_lesson
-from lessons.check_files import check_folders, check_glossary, check_quiz
+from lessons.checking.check import check_lesson
+from lessons.checking.check_files import check_folders, check_glossary, check_quiz
 from tests.lessons.sample import LESSON, course, write
 
 

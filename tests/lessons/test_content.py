@@ -6,8 +6,8 @@ import pytest
 
 import lessons
 import quizzes
-from lessons.check import Course, check_lesson
-from lessons.check_files import check_folders, check_glossary, check_quiz
+from lessons.checking.check import Course, check_lesson
+from lessons.checking.check_files import check_folders, check_glossary, check_quiz
 from pages.ui.course.placed import settings_of
 from tests.lessons.answer_key import key_problems, read_key
 

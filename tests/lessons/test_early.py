@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lessons.check import check_lesson
+from lessons.checking.check import check_lesson
 from tests.lessons.sample import LESSON, course, write
 
 SECOND = (

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lessons.check import SHARED_QUIZZES, Course
+from lessons.checking.check import SHARED_QUIZZES, Course
+from lessons.checking.typed import typed_numbers
 from lessons.reading.glossary import read_glossary
 from lessons.reading.parse import NAME, read_lesson
 from lessons.reading.written import problems_in
-from lessons.typed import typed_numbers
 from quizzes import PredictQuestion, Problem, Question, WrittenQuestion
 
 

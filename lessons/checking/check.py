@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessons.early import early_uses, introductions
+from lessons.checking.early import early_uses, introductions
+from lessons.checking.typed import typed_numbers, unwanted_words
 from lessons.reading.content import Ask, Lesson, Place, Section, Takeaway, Term
 from lessons.reading.glossary import read_glossary
 from lessons.reading.parse import read_lesson
 from lessons.reading.written import problems_in, terms_in, without_marks
-from lessons.typed import typed_numbers, unwanted_words
 from quizzes import Problem, Question, open_quizzes
 
 WORDS_PER_MINUTE = 200

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from lessons.checking.typed import without_quoted
 from lessons.reading.content import Ask, Lesson, Takeaway, Term, Text
 from lessons.reading.written import marks_in
-from lessons.typed import without_quoted
 from quizzes import Question
 
 _NOTHING = "(?!)"
