@@ -7,20 +7,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import (
-    answering,
-    charts,
-    first_paint,
-    floor,
-    instrument,
-    learners,
-    memory,
-    optimisations,
-    planner,
-    planner_page,
-    prediction,
-    redraw,
-)
+from benchmarks import answering, floor, instrument, learners, memory, optimisations, planner, prediction, redraw
+from benchmarks.browser import charts, first_paint, planner_page
 from benchmarks.machine import cpu_seconds, machine
 from benchmarks.measurement import table
 

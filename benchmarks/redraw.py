@@ -13,7 +13,7 @@ from importlib.resources import files
 import plotly.graph_objects as go
 from playwright.sync_api import Page
 
-from benchmarks.browser import chromium, fresh_page
+from benchmarks.browser.browser import chromium, fresh_page
 from benchmarks.measurement import Measurement
 from inference.machine.placed import Placed, work_of
 from inference.machine.sweep_jobs import prefill

@@ -4,7 +4,7 @@ import statistics
 
 from playwright.sync_api import Page
 
-from benchmarks.browser import chromium, fresh_page
+from benchmarks.browser.browser import chromium, fresh_page
 from benchmarks.measurement import Measurement
 from benchmarks.server import server
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import chromium, fresh_page, layout_shift
+from benchmarks.browser.browser import chromium, fresh_page, layout_shift
 from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT
 from benchmarks.server import server

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession
 
-from benchmarks.browser import chromium, fresh_page, layout_shift
+from benchmarks.browser.browser import chromium, fresh_page, layout_shift
 from benchmarks.measurement import Measurement
 from benchmarks.server import server
 
