@@ -7,8 +7,9 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import answering, floor, instrument, learners, memory, optimisations, planner, prediction, redraw
+from benchmarks import floor, instrument, memory, optimisations, planner, prediction, redraw
 from benchmarks.browser import charts, first_paint, planner_page
+from benchmarks.learners import answering, learners
 from benchmarks.machine import cpu_seconds, machine
 from benchmarks.measurement import table
 

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 
 from benchmarks.browser.browser import chromium, fresh_page, layout_shift
+from benchmarks.learners.socket_client import LEARNER_COOKIE, learner
 from benchmarks.measurement import Measurement
 from benchmarks.models import PROMPT
 from benchmarks.server import server
-from benchmarks.socket_client import LEARNER_COOKIE, learner
 
 _EARLY, _LATE = 5, 495  # where the two runs stand before the first click
 _CLICKS = 11  # the first warms up

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.answering_class import CLASS
+from benchmarks.learners.answering_class import CLASS
 from benchmarks.measurement import Measurement
 from quizzes.progress.progress import Progress
 from tests.quizzes import postgresql
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _LESSON_S, _THINK_S = 60.0, 2.0
 _KILLED_AFTER_S = 4.0  # with nobody thinking, so that SIGKILL hits writes under way
 _LIMIT_S = 0.150
@@ -104,7 +104,7 @@ def _kill(url: str, database: str) -> Measurement:
 
 
 def _class(url: str, *, think_s: float, seconds: float) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "benchmarks.answering_class", url, str(think_s), str(seconds)]
+    command = [sys.executable, "-m", "benchmarks.learners.answering_class", url, str(think_s), str(seconds)]
     return subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)
 
 

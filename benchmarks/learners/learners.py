@@ -5,9 +5,9 @@ import statistics
 import time
 from contextlib import AsyncExitStack
 
+from benchmarks.learners.socket_client import Learner, learner
 from benchmarks.measurement import Measurement
 from benchmarks.server import server
-from benchmarks.socket_client import Learner, learner
 
 _PAGE = "step-through"
 _CLASS, _THINK_S, _LESSON_S = 30, 2.0, 30.0
