@@ -10,7 +10,7 @@ from quizzes.progress.progress import Progress
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NUM_ANSWERS = 60
 
 
