@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from pages.ui.classes.secret import VARIABLE
 from tests.browser import chromium
-from tests.browser.lab_page import PATIENCE_S, LabPage
+from tests.browser.driving.lab_page import PATIENCE_S, LabPage
 
 ROOT = Path(__file__).parents[2]
 _READY_S = 600  # tried at a load of 14 on two cores: 220

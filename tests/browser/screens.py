@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from tests.browser import chromium
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 _FOLDER = Path(__file__).parent / "screens"
 _STEPS = 20

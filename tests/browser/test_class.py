@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from quizzes import ChoiceQuestion, load_questions
 from tests.browser.conftest import TEACHER_SECRET
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 QUESTION = next(one for one in load_questions() if one.id == "passes-for-an-answer")

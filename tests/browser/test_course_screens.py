@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from lessons import load_lessons
-from tests.browser.lab_page import LabPage
-from tests.browser.steady import check
+from tests.browser.driving.lab_page import LabPage
+from tests.browser.driving.steady import check
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 PAGES = (

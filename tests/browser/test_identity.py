@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, expect
 
 from pages.ui.addresses import pages
 from quizzes import ChoiceQuestion, load_questions
-from tests.browser.bookmarks import bookmark_of, continue_from
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.bookmarks import bookmark_of, continue_from
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LESSON = "/lesson-01"

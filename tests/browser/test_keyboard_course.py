@@ -5,9 +5,9 @@ from playwright.sync_api import Browser, expect
 
 from lessons import Ask, load_lessons
 from quizzes import Question, load_questions
-from tests.browser.bookmarks import bookmark_of, continue_from
-from tests.browser.keyboard import Keyboard
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.bookmarks import bookmark_of, continue_from
+from tests.browser.driving.keyboard import Keyboard
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LESSON = next(lesson for lesson in load_lessons() if lesson.id == "latency")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab_page import LabPage
-from tests.browser.steady import check
+from tests.browser.driving.lab_page import LabPage
+from tests.browser.driving.steady import check
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LABS = {

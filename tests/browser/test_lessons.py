@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from lessons import Place, load_lessons
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LESSONS = load_lessons()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.charts.units import seconds, significant
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model, pytest.mark.timeout(600)]
 _PATIENCE_S = 400

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab_page import LabPage
-from tests.browser.steady import check
+from tests.browser.driving.lab_page import LabPage
+from tests.browser.driving.steady import check
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 VIEWS = ("Time", "Throughput", "Hardware", "Optimisations", "Cache and weights", "How far off?")

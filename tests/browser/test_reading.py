@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 TERM = '.st-key-lesson p a[href="#prompt"]'

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.lab_page import CHARTS, LabPage
-from tests.browser.steady import check
+from tests.browser.driving.lab_page import CHARTS, LabPage
+from tests.browser.driving.steady import check
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, expect
 from inference.engine import Engine
 from inference.trace import Trace
 from pages.charts.tokens import visible
-from tests.browser.keyboard import Keyboard
-from tests.browser.lab_page import CHARTS, LabPage
+from tests.browser.driving.keyboard import Keyboard
+from tests.browser.driving.lab_page import CHARTS, LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 PROMPT = "The sky is blue because"

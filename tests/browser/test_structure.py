@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from inference.structure.examples import EXAMPLES
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.lab_page import IDLE, LabPage
+from tests.browser.driving.lab_page import IDLE, LabPage
 
 
 def bookmark_of(lab: LabPage) -> str:

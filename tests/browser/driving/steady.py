@@ -2,7 +2,7 @@
 
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 
 def check(lab: LabPage) -> None:

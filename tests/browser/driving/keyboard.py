@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Locator, expect
 
 from quizzes import PredictQuestion, Question, TermQuestion
-from tests.browser.lab_page import LabPage
+from tests.browser.driving.lab_page import LabPage
 
 _FOCUSED = """() => {
     const element = document.activeElement

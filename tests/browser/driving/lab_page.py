@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.answers import Answers
+from tests.browser.driving.answers import Answers
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PATIENCE_S = 90
