@@ -20,13 +20,13 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from inference.server.laboratory import Laboratory
-from pages.ui import bookmark, cookies
-from pages.ui.addresses import canonical
 from pages.ui.course.course import course
-from pages.ui.gate import Gate, base_path
-from pages.ui.page_html import PREVIEW, STREAMLIT, content_policy, page_html
+from pages.ui.serving import bookmark, cookies
+from pages.ui.serving.addresses import canonical
+from pages.ui.serving.gate import Gate, base_path
+from pages.ui.serving.page_html import PREVIEW, STREAMLIT, content_policy, page_html
+from pages.ui.serving.uploads import BoundedUploads
 from pages.ui.state import START_RECORDING, laboratory, recorded
-from pages.ui.uploads import BoundedUploads
 
 log = logging.getLogger(__name__)
 _GRACE_S = 3.0  # who starts the app looks at once: their page comes first, and starts the model when it is drawn

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.addresses import PAGES, START, tab_title
 from pages.ui.course.course import course, page_of
 from pages.ui.learner.forgetting import forget_if_wished
 from pages.ui.parts.focus import keep_focus
+from pages.ui.serving.addresses import PAGES, START, tab_title
 
 st.set_page_config(layout="wide", initial_sidebar_state=200)
 state.restore()

@@ -15,10 +15,10 @@ from inference.run.recipe import Recipe, from_query
 from inference.server.laboratory import Laboratory
 from inference.trace import Trace
 from lessons import load_trace
-from pages.ui import cookies
-from pages.ui.addresses import slug
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form, unlike
 from pages.ui.screen import Tab, sentence
+from pages.ui.serving import cookies
+from pages.ui.serving.addresses import slug
 from quizzes import Problem, Question, open_quizzes
 
 if TYPE_CHECKING:

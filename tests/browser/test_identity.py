@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pages.ui.addresses import pages
+from pages.ui.serving.addresses import pages
 from quizzes import ChoiceQuestion, load_questions
 from tests.browser.driving.bookmarks import bookmark_of, continue_from
 from tests.browser.driving.lab_page import LabPage

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lessons import load_lessons
-from pages.ui.addresses import PAGES, pages
+from pages.ui.serving.addresses import PAGES, pages
 from tests.pages.serving import HOST, client, meta, setting, title
 
 LESSONS = load_lessons()

@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from pages.ui.cookies import KEY_COOKIE, LEARNER_COOKIE, key_in, own_key
+from pages.ui.serving.cookies import KEY_COOKIE, LEARNER_COOKIE, key_in, own_key
 from quizzes.progress.records import new_key
 from tests.pages.serving import HOST, client
 

@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from pages.ui.gate import host_is_ours
+from pages.ui.serving.gate import host_is_ours
 from tests.pages.serving import client, setting
 
 STREAM = "/_stcore/stream"

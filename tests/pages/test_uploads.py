@@ -14,7 +14,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 
 from pages.ui.server import MIDDLEWARE
-from pages.ui.uploads import MOST_BYTES, BoundedUploads
+from pages.ui.serving.uploads import MOST_BYTES, BoundedUploads
 
 MB = 1_000_000
 LARGEST = 33_550_000  # with its envelope just under server.maxUploadSize of 32 MiB

@@ -7,8 +7,8 @@ import streamlit as st
 
 from lessons import Ask, Lesson, Section
 from pages.ui import state
-from pages.ui.addresses import slug
 from pages.ui.learner import saved
+from pages.ui.serving.addresses import slug
 from quizzes.progress.progress import ProgressError
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import cookies, state
+from pages.ui import state
+from pages.ui.serving import cookies
 
 
 def key() -> str:

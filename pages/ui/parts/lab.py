@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.addresses import slug
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.prediction import Outcome, Prediction, predict, veiled
+from pages.ui.serving.addresses import slug
 
 
 def lab(

@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.cookies import own_key
 from pages.ui.course.course import course
 from pages.ui.learner import saved
+from pages.ui.serving.cookies import own_key
 from pages.ui.state import questions
 from quizzes import Question
 from quizzes.progress.progress import Progress

@@ -16,7 +16,7 @@ from streamlit.runtime import Runtime, RuntimeConfig, SessionClient
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.ui.cookies import LEARNER_COOKIE
+from pages.ui.serving.cookies import LEARNER_COOKIE
 
 MARK = "my own secret words"
 SCRIPT = f"""

@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from pages.ui import cookies
+from pages.ui.serving import cookies
 from quizzes.progress.records import is_key
 
 PARAMETER = "key"

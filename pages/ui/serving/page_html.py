@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit
 from starlette.datastructures import URL
 
-from pages.ui.addresses import SITE, START, Page, page_at, tab_title
+from pages.ui.serving.addresses import SITE, START, Page, page_at, tab_title
 
 PREVIEW = Path(__file__).parent / "preview.png"
 """1200 x 630, as previews are shown."""
