@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from pages.ui.serving.cookies import KEY_COOKIE, LEARNER_COOKIE, key_in, own_key
 from quizzes.progress.records import new_key
-from tests.pages.serving import HOST, client
+from tests.pages.serving.serving import HOST, client
 
 NAME = "ab" * 16
 KEY = new_key()

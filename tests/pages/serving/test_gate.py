@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from pages.ui.serving.gate import host_is_ours
-from tests.pages.serving import client, setting
+from tests.pages.serving.serving import client, setting
 
 STREAM = "/_stcore/stream"
 

@@ -7,7 +7,7 @@ import pytest
 
 from lessons import load_lessons
 from pages.ui.serving.addresses import PAGES, pages
-from tests.pages.serving import HOST, client, meta, setting, title
+from tests.pages.serving.serving import HOST, client, meta, setting, title
 
 LESSONS = load_lessons()
 ADDRESSES = ["" if path == "start" else path for path in pages()]
