@@ -1,8 +1,8 @@
 """TTFT, TPOT, ITL, E2E latency and throughput as each benchmark tool works them out, by tool and version.
 
 An event is a chunk of a chat stream with `choices`, an empty one too; a chunk that brings the usage alone is none.
-Every definition equals what the tool's own code gave for the same events (`tool_readings.yaml` beside its test), but
-that vLLM, SGLang and guidellm print 0 for the mean of nothing, where a reading has None.
+Every definition equals what the tool's own code gave for the same events (`tool_readings.yaml` beside its
+test), but that vLLM, SGLang and guidellm print 0 for the mean of nothing, where a reading has None.
 """
 
 from collections.abc import Callable, Sequence
