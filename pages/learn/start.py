@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from inference.arithmetic.units import scaled, seconds, significant
 from pages.charts.run.run import latency_per_pass
 from pages.charts.tokens import visible
-from pages.charts.units import scaled, seconds, significant
 from pages.ui import actions, state
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.clock import clock

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.charts.units import seconds, significant
+from inference.arithmetic.units import seconds, significant
 from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model, pytest.mark.timeout(600)]

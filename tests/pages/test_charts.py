@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from inference.arithmetic import units
 from inference.cost import kv_bytes
 from inference.trace import Candidate, Trace
 from lessons import load_trace
-from pages.charts import palette, units
+from pages.charts import palette
 from pages.charts.run import cache_map, candidates, roofline, run
 from pages.charts.tokens import visible
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.metrics import itl_s, ttft_s
+from inference.arithmetic.units import seconds, significant
 from inference.batching.cost import BatchCost, tokens_per_s
 from inference.batching.lanes import requests_seen
 from inference.batching.prefill import Batched
@@ -15,7 +16,6 @@ from pages.charts.batching.lanes import axis, panels
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure
 from pages.charts.quartiles import medians_ms, quartiles_ms
-from pages.charts.units import seconds, significant
 
 HEIGHT, GAPS = 300, 360
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds
 from inference.batching.lanes import State, lanes
 from inference.batching.records import Served
 from inference.trace import Phase
 from pages.charts.factors import log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
-from pages.charts.units import seconds
 
 HEIGHT, SMALL = 384, 250
 _WIDTHS: dict[State, float] = {"waiting": 0.12, "prefill": 0.95, "decode": 0.62}

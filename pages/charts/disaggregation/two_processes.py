@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import scaled, seconds
 from inference.disaggregation.records import ARRANGEMENTS, Comparison, Served, gaps
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure, label
-from pages.charts.units import scaled, seconds
 
 GAPS_HEIGHT, LANES_HEIGHT, HEIGHT = 360, 250, 330
 _PHASES: tuple[Phase, ...] = ("prefill", "decode")

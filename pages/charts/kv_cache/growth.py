@@ -7,10 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.kv_cache.growth import cache_bytes, matching_context
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure, literal
-from pages.charts.units import scaled
 
 HEIGHT = 320
 _SPAN = 4096  # the axis begins at this share of the context

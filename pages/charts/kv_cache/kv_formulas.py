@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import scaled, significant
 from pages.charts.palette import CLEAR, ESTIMATE, INK, figure, label
-from pages.charts.units import scaled, significant
 
 HEIGHT = 262
 _HALF = 0.3  # of a bar's height

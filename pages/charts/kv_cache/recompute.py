@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds
 from inference.kv_cache.recompute import WITH, WITHOUT, token_forwards
 from inference.machine.sweeps import Point
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, MARKS, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
-from pages.charts.units import seconds
 
 HEIGHT = 300
 # with the cache the next token is a decode step; without it, a prefill of everything

@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.kv_cache.growth import by_bytes, by_tokens, note
 from pages.charts.palette import CARD, ESTIMATE, INK, figure
-from pages.charts.units import scaled
 
 HEIGHT = 330
 _SPAN = 1024  # the axis begins at this share of the tokens

@@ -6,13 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.estimate import PrefillTerms
+from inference.arithmetic.units import seconds
 from inference.latency.waterfall import Stage
 from inference.machine.sweeps import Point
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure, label
 from pages.charts.quartiles import medians_ms, quartiles_ms
-from pages.charts.units import seconds
 
 HEIGHT = 330
 _ROOM = 0.35  # powers of ten that a name under its line needs above the axis

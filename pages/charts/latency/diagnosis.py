@@ -5,9 +5,9 @@ from itertools import accumulate
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds
 from inference.latency.diagnosis import Case
 from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure, label
-from pages.charts.units import seconds
 
 HEIGHT = 230
 _SERVER, _CLIENT = 1.0, 0.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent
 from pages.charts.palette import DASHED, ESTIMATE, INK, figure, label
-from pages.charts.units import percent
 
 HEIGHT = 330
 

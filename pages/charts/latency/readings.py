@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.definitions import Reading
 from inference.arithmetic.metrics import Request, e2e_s, ttft_s
+from inference.arithmetic.units import seconds
 from pages.charts.palette import DECODE, INK, PREFILL, figure, label
-from pages.charts.units import seconds
 
 ROW_HEIGHT = 62
 METRICS = ("TTFT", "TPOT", "ITL", "Chunk gap", "E2E", "Output tokens/s")

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent, seconds
 from inference.planner.compare import Cost
 from inference.trace import Phase
 from pages.charts.palette import COLOURS, INK, figure, label, literal
-from pages.charts.units import percent, seconds
 
 HEIGHT = 250
 _PHASES: tuple[Phase, ...] = ("prefill", "decode")

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import significant
 from inference.planner import Plan
 from inference.planner.ranking import Point
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure
-from pages.charts.units import significant
 
 HEIGHT = 380
 _FEW = 3.0  # powers of ten: fewer have ticks between them

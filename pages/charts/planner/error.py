@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent, seconds
 from inference.planner.published.error import Prediction
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, literal
-from pages.charts.units import percent, seconds
 
 HEIGHT = 430
 _MARKS = {"prefill": "square", "decode": "circle", "request": "diamond"}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds, significant
 from inference.planner.published.layer_clock import ClockRow
 from pages.charts.palette import CARD, DASHED, DECODE, ESTIMATE, figure, label, literal
-from pages.charts.units import seconds, significant
 
 HEIGHT = 350
 _MOST_NAMED = 8

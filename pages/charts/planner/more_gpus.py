@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds, significant
 from inference.planner.deployment import PER_NODE
 from inference.planner.more_gpus import COUNTS, WAYS, Use, Way
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, ESTIMATE, INK, figure
-from pages.charts.units import seconds, significant
 
 HEIGHT = 330
 _STYLES: Mapping[Way, tuple[str, int, str, float]] = {

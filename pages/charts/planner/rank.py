@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds, significant
 from inference.planner.ranking import Decides, Order, Rank, score
 from pages.charts.palette import ESTIMATE, HAIRLINE, INK, figure, label, literal
-from pages.charts.units import seconds, significant
 
 ROW_HEIGHT = 23
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent, seconds
 from inference.planner import Plan
 from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, parts
 from pages.charts.palette import CARD, COLOURS, ESTIMATE, HAIRLINE, INK, figure, label
-from pages.charts.units import percent, seconds
 
 HEIGHT = 300
 _FILLS = {MEMORY: "", COMPUTE: "/", CLOCK: ".", EXCHANGE: "x"}

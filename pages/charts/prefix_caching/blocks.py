@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import scaled
 from inference.prefix_caching.records import Served
 from inference.prefix_caching.shared import SharedRun
 from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure, label
-from pages.charts.units import scaled
 
 STRIP_HEIGHT, BARS_HEIGHT = 210, 300
 _HALF = 0.32  # of a strip's height

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds
 from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.records import Served, median_ttft_s
 from pages.charts.palette import CARD, CLEAR, DASHED, ESTIMATE, INK, PREFILL, figure, label
-from pages.charts.units import seconds
 
 BARS_HEIGHT, TURNS_HEIGHT = 210, 300
 _ROOM = 0.4  # of the turns' width, for the names of the lines

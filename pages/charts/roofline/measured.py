@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings, attainable
+from inference.arithmetic.units import scaled, seconds, significant
 from inference.machine.placed import Placed
 from inference.machine.placed import words as pass_words
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, literal
 from pages.charts.run.explained import shares, verdict
-from pages.charts.units import scaled, seconds, significant
 
 HEIGHT = 380
 PHASES: tuple[Phase, ...] = ("prefill", "decode")

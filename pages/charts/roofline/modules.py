@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent, seconds
 from inference.machine.module_hooks import GROUPS
 from inference.machine.probes import ProbedPass
 from inference.trace import Phase
 from pages.charts.palette import COLOURS, ESTIMATE, figure, label
-from pages.charts.units import percent, seconds
 
 HEIGHT = 330
 NAMES = (*GROUPS, "the rest")

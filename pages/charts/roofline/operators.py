@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.operators import Operator
+from inference.arithmetic.units import significant
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, HAIRLINE, MARKS, figure, literal
-from pages.charts.units import significant
 
 _ROW = 27  # pixels
 

@@ -2,6 +2,7 @@
 
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent
 from inference.trace import Candidate, Step
 from pages.charts.palette import (
     CLEAR,
@@ -14,7 +15,6 @@ from pages.charts.palette import (
 )
 from pages.charts.run.run import HEIGHT
 from pages.charts.tokens import visible
-from pages.charts.units import percent
 
 
 def candidates(step: Step | None, *, height: int = HEIGHT, shown: int = 8) -> go.Figure:

@@ -1,7 +1,7 @@
 """What limits a measured pass, in words: each limit's share of its time, a verdict only where one dominates."""
 
 from inference.arithmetic.roofline import Explained
-from pages.charts.units import percent
+from inference.arithmetic.units import percent
 
 
 def verdict(found: Explained) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.roofline import Ceilings, attainable
+from inference.arithmetic.units import significant
 from inference.trace import Step, Trace
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure
 from pages.charts.run.run import HEIGHT, PHASES, step_work
-from pages.charts.units import significant
 
 _MAX_POINTS = 160  # of more passes every n-th is drawn, and the newest
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.roofline import Floors, floors
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import seconds
 from inference.cost import Work, forward_work, kv_bytes
 from inference.trace import Phase, Step, Trace
 from pages.charts.palette import (
@@ -20,7 +21,6 @@ from pages.charts.palette import (
     literal,
 )
 from pages.charts.tokens import visible
-from pages.charts.units import seconds
 
 HEIGHT = 200
 MB = 1e6

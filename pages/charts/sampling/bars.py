@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent
 from inference.sampling_lab.records import MODEL, Drawn, Draws, StageView
 from pages.charts.palette import CODE_FONT, ESTIMATE, INK, figure, label, literal
 from pages.charts.tokens import visible
-from pages.charts.units import percent
 
 TOP_HEIGHT, DRAWS_HEIGHT = 300, 330
 _FAINT = 0.3  # opacity of the model's own probability

@@ -3,11 +3,11 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import percent, seconds
 from inference.structure.records import StructuredRun, StructuredStep
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, INK, MARKS, figure, literal
 from pages.charts.tokens import visible
-from pages.charts.units import percent, seconds
 
 HEIGHT = 168
 COST_HEIGHT = 240

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds
 from inference.speculation.records import Repeat, Speculated
 from pages.charts.palette import CARD, DECODE, INK, figure, label, literal
-from pages.charts.units import seconds
 
 HEIGHT = 300
 _LANE = 2.2  # tokens between the axis of the rounds and the foot of the plain steps

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from inference.arithmetic.units import seconds, significant
 from inference.speculation.acceptance import expected_tokens
 from inference.speculation.records import Speculated, pass_times
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, figure
-from pages.charts.units import seconds, significant
 
 HEIGHT = 290
 _Numbers = np.ndarray[tuple[int], np.dtype[Any]]

@@ -5,10 +5,10 @@ from typing import TypeVar
 import streamlit as st
 from pydantic import TypeAdapter
 
+from inference.arithmetic.units import percent
 from inference.jobs.experiments import Experiment, Job
 from inference.machine.sweep_io import to_csv
 from inference.machine.sweeps import Sweep
-from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.parts.clock import clock
 

@@ -1,8 +1,8 @@
 """What is known about this machine's roofs beside their values: the spread, what beat them, what was left out."""
 
 from inference.arithmetic.roofline import OVERHEAD, READ, Ceilings, Spread
+from inference.arithmetic.units import percent, scaled, seconds
 from inference.machine.roof_watch import widest
-from pages.charts.units import percent, scaled, seconds
 
 
 def about_roofs(ceilings: Ceilings, beaten_by: float = 0.0) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from inference.arithmetic.units import percent
 from inference.trace import Step, Token, Trace
 from pages.charts.tokens import hex_bytes, visible
-from pages.charts.units import percent
 from pages.ui import state
 
 _HERE = Path(__file__).parent

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds, significant
 from inference.planner import Plan, at_best
 from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step_s, parts
 from inference.planner.plan import Phase
 from inference.planner.published.error import select
 from inference.planner.published.scope import other_widths, outside
 from inference.planner.published.tolerance import Checked, checked, tolerance
-from pages.charts.units import percent, seconds, significant
 from pages.ui.planner.ledger import fit
 
 _HERE = Path(__file__).parent

@@ -1,9 +1,9 @@
 """Memory, money and energy of a plan, as one card."""
 
+from inference.arithmetic.units import scaled, significant
 from inference.planner import Plan
 from inference.planner.deployment import smallest_fit
 from inference.planner.price import SERVER_OVER_ACCELERATORS, energy_kwh, money
-from pages.charts.units import scaled, significant
 from pages.ui.parts.card import Card, Figure
 
 

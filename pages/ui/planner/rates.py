@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds
 from inference.planner.deployment import ACROSS_S, INSIDE_S, NVLINK_BANDWIDTH, PER_NODE
 from inference.planner.export import MEASURED, origin
 from inference.planner.settings import PlanSettings, defaults
-from pages.charts.units import seconds
 from pages.ui import state
 from pages.ui.planner.fields import LINK, OWN, RATES, key_of_link, key_of_rate, rate_values
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds
 from inference.jobs.experiments import Experiment, Job
 from inference.jobs.predicted_run import NUM_TOKENS, predicted_run
 from inference.trace import Trace
 from pages.charts.run.run import latency_per_pass
 from pages.charts.tokens import visible
-from pages.charts.units import seconds
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES
 from pages.ui.parts.clock import clock

@@ -4,8 +4,8 @@ import statistics
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds, significant
 from inference.trace import Trace
-from pages.charts.units import seconds, significant
 from pages.ui.screen import Screen
 
 

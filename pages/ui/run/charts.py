@@ -4,6 +4,7 @@ import math
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.cost import kv_bytes
 from inference.trace import Trace
 from pages.charts.run.cache_map import cache_map
@@ -11,7 +12,6 @@ from pages.charts.run.candidates import candidates
 from pages.charts.run.roofline import roofline, timed
 from pages.charts.run.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui import actions, state
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.screen import Screen

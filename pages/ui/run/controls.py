@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from inference.arithmetic.units import percent
 from inference.run.recipe import LONGEST_LINK, Recipe, to_code
 from inference.run.trace_io import to_csv, to_perfetto
 from inference.trace import Trace
-from pages.charts.units import percent
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES, ORDERS, SPEEDS
 from pages.ui.parts.step_slider import step_slider

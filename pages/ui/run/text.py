@@ -5,11 +5,11 @@ import statistics
 import streamlit as st
 
 from inference.arithmetic.roofline import explained
+from inference.arithmetic.units import scaled, seconds, significant
 from inference.trace import Step, Trace
 from pages.charts.run.explained import explanation
 from pages.charts.run.run import step_work
 from pages.charts.tokens import visible
-from pages.charts.units import scaled, seconds, significant
 from pages.ui import state
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.screen import Screen

@@ -6,11 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.metrics import ttft_s
+from inference.arithmetic.units import seconds, significant
 from inference.batching.lanes import requests_seen
 from inference.batching.prefill import LENGTHS, both, prefill_batching_job
 from inference.batching.presets import EQUAL, MIXED, NEWCOMERS, PRESETS, SHORT_PROMPT, batching_job, chunked_job
 from inference.machine.sweep_jobs import batch_job
-from pages.charts.units import seconds, significant
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view

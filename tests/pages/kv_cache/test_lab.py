@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.arithmetic.units import significant
 from inference.catalogue import models
 from inference.kv_cache.agreement import agreement_job
 from inference.kv_cache.recompute import LENGTHS, lengths_to, pairs, ratio, recompute_job
 from inference.kv_cache.tensors import measured_cache_job
-from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.prefix_caching.chat import chat_job
 from inference.prefix_caching.pair import PairPrompts, pair_job
 from inference.prefix_caching.records import saving
 from inference.prefix_caching.shared import Arrivals, shared_job
 from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, tenants_job
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.experiments.prefix_caching.pair import OWN
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 

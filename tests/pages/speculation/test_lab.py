@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.arithmetic.units import significant
 from inference.speculation.acceptance import expected_tokens
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import own_job, speculation_job
@@ -14,7 +15,6 @@ from inference.speculation.sampled import draws_job
 from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculation.rounds import rounds_chart
 from pages.charts.speculation.sizes import times_chart, tokens_chart
-from pages.charts.units import significant
 from pages.ui.experiments.speculation.text import sameness
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts

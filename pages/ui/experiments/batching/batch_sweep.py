@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import count, percent, seconds, significant
 from inference.batching.cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
 from inference.machine.sweep_jobs import BATCH_CONTEXT, BATCH_SIZES, batch_job
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.batching.batching import rate_by_batch, time_by_batch
-from pages.charts.units import count, percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table, live_chart

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import significant
 from inference.batching.presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
 from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
 from inference.batching.request_list import read, written
 from pages.charts.batching.lanes import blocks_chart, lanes_chart, tokens_chart
-from pages.charts.units import significant
 from pages.ui.experiments.batching.text import explanation, passes_table, requests_table, totals
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds, significant
 from inference.batching.prefill import LENGTHS, NUM_PROMPTS, Batched, both, prefill_batching_job
 from pages.charts.batching.batching import mean_ttft_chart, together_chart
-from pages.charts.units import seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from inference.arithmetic.metrics import itl_s, ttft_s
+from inference.arithmetic.units import seconds, significant
 from inference.batching.lanes import requests_seen
 from inference.batching.records import Comparison, Served
-from pages.charts.units import seconds, significant
 from pages.ui.experiments.batching.text import median
 from pages.ui.experiments.compared import way
 

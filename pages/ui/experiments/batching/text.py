@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from inference.arithmetic.metrics import Request, itl_s, tps_per_user, ttft_s
+from inference.arithmetic.units import seconds, significant
 from inference.batching.lanes import requests_seen
 from inference.batching.records import Comparison, Served
-from pages.charts.units import seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table
 

@@ -8,6 +8,7 @@ import streamlit as st
 from inference.arithmetic.links import LINKS
 from inference.arithmetic.metrics import goodput
 from inference.arithmetic.operators import arithmetic_dtype
+from inference.arithmetic.units import percent, seconds, significant
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
 from inference.disaggregation.fleet import Fleet, poisson, simulate
@@ -15,7 +16,6 @@ from inference.disaggregation.fleet_check import Checked, check, pace
 from inference.disaggregation.pace import ComputedPace, MeasuredPace
 from inference.disaggregation.records import Comparison
 from pages.charts.disaggregation.two_processes import goodput_chart
-from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB

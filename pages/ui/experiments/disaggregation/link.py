@@ -6,11 +6,11 @@ import streamlit as st
 
 from inference.arithmetic.links import LINKS, cache_bytes, needed_bandwidth, transfer_s
 from inference.arithmetic.operators import arithmetic_dtype
+from inference.arithmetic.units import scaled, seconds
 from inference.catalogue import hardware, models
 from inference.disaggregation.fleet_check import measured_link
 from inference.disaggregation.pace import ComputedPace
 from pages.charts.disaggregation.two_processes import Moved, links_chart
-from pages.charts.units import scaled, seconds
 from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
+from inference.arithmetic.units import scaled, seconds, significant
 from inference.disaggregation.records import (
     PRESETS,
     Arrangement,
@@ -17,7 +18,6 @@ from inference.disaggregation.records import (
     scenario,
 )
 from pages.charts.disaggregation.two_processes import gaps_chart, lanes_chart
-from pages.charts.units import scaled, seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table

@@ -6,9 +6,9 @@ from itertools import zip_longest
 
 import streamlit as st
 
+from inference.arithmetic.units import significant
 from inference.kv_cache.agreement import DTYPES, MOST_TOKENS, NUM_TOKENS, Agreement, agreement_job
 from pages.charts.kv_cache.agreement import agreement as agreement_chart
-from pages.charts.units import significant
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

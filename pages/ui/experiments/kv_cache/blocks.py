@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.cost import kv_bytes_per_token
 from inference.kv_cache.paged import MOST_TOKENS_PER_BLOCK, Conversation, Held, Layout, layout
 from pages.charts.kv_cache.blocks import blocks
-from pages.charts.units import scaled
 from pages.ui import state
 from pages.ui.form import EXAMPLES
 from pages.ui.parts.card import Card, Figure, card

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from inference.arithmetic.units import significant
 from inference.jobs.worker import BusyError
 from inference.kv_cache.tensors import value_norms
 from inference.trace import Trace
 from pages.charts.run.cache_map import norms_map
-from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

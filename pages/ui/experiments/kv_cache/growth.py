@@ -6,6 +6,7 @@ import streamlit as st
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
 from inference.kv_cache.growth import (
@@ -19,7 +20,6 @@ from inference.kv_cache.growth import (
     room,
 )
 from pages.charts.kv_cache.growth import cache_growth as chart
-from pages.charts.units import scaled
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

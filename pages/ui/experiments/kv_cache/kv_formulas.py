@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled, significant
 from inference.catalogue import models
 from inference.kv_cache.formulas import cache_bytes, formulas, window_factor
 from inference.kv_cache.tensors import measured_cache_job
 from inference.trace import Step
 from pages.charts.kv_cache.kv_formulas import Bar
 from pages.charts.kv_cache.kv_formulas import kv_formulas as chart
-from pages.charts.units import scaled, significant
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table

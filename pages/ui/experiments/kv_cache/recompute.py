@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import count, seconds, significant
 from inference.kv_cache.recompute import (
     LONGEST,
     SHORTEST,
@@ -18,7 +19,6 @@ from inference.kv_cache.recompute import (
 )
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
-from pages.charts.units import count, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import finished, run_job

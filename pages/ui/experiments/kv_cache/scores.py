@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import percent, scaled, significant
 from inference.catalogue import models
 from inference.kv_cache.growth import MOST_TOKENS
 from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.kv_cache.scores import score_matrix as chart
-from pages.charts.units import percent, scaled, significant
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -6,10 +6,10 @@ from statistics import median
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.latency.diagnosis import CAUSES, Case, Cause
 from lessons.reading.cases import load_cases
 from pages.charts.latency.diagnosis import evidence
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

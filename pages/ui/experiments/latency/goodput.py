@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.metrics import Request, duration_s, e2e_s, goodput, tpot_s, ttft_s
+from inference.arithmetic.units import percent, scaled, seconds
 from inference.latency.request_events import of_trace
 from inference.latency.shared_server import share
 from pages.charts.latency.goodput import limits_chart
-from pages.charts.units import percent, scaled, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds
 from inference.latency.queueing import LEFT_OUT, expected_wait_s, simulate
 from pages.charts.latency.queueing import AtLoad, load_curve
-from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import scaled, seconds
 from inference.trace import Trace
 from pages.charts.run.run import kv_growth, latency_per_pass
 from pages.charts.tokens import visible
-from pages.charts.units import scaled, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.live_chart import Table, live_chart

@@ -7,9 +7,9 @@ import streamlit as st
 
 from inference.arithmetic.definitions import readings
 from inference.arithmetic.metrics import Request
+from inference.arithmetic.units import seconds
 from inference.latency.request_events import EXAMPLES, in_chunks, of_trace
 from pages.charts.latency.readings import METRICS, NO_NUMBER, rows, timeline
-from pages.charts.units import seconds
 from pages.ui import state
 from pages.ui.experiments.latency.readings_text import difference
 from pages.ui.parts.controls import Controls, row

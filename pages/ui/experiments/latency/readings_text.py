@@ -12,7 +12,7 @@ from inference.arithmetic.definitions import (
     Reading,
 )
 from inference.arithmetic.metrics import Request, e2e_s, tpot_s, ttft_s
-from pages.charts.units import seconds
+from inference.arithmetic.units import seconds
 
 
 def difference(requests: Sequence[Request], read: dict[str, Reading]) -> str:

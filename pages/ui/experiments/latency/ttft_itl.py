@@ -8,10 +8,10 @@ import streamlit as st
 
 from inference.arithmetic.estimate import PrefillTerms, prefill_terms
 from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import percent, seconds
 from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.latency.by_length import itl_chart, ttft_chart
-from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.live_chart import Table, live_chart

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import UNKNOWN, percent, seconds
 from inference.latency.queueing import LEFT_OUT, simulate
 from inference.latency.waterfall import Stage, ttft_stages
 from inference.trace import Trace
 from pages.charts.latency.by_length import waterfall as waterfall_chart
-from pages.charts.units import UNKNOWN, percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -5,10 +5,10 @@ from itertools import permutations
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds, significant
 from inference.planner.efficiency import efficiency, fitted
 from inference.planner.published.layer_clock import ClockRow, Contrast, rows
 from pages.charts.planner.layer_clock import layer_clock as chart
-from pages.charts.units import seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart
 

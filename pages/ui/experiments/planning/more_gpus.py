@@ -7,12 +7,12 @@ from typing import Literal
 import streamlit as st
 
 from inference.arithmetic.hardware import Hardware
+from inference.arithmetic.units import seconds
 from inference.catalogue import hardware, models
 from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.planner.deployment import Workload
 from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.planner.more_gpus import more_gpus as chart
-from pages.charts.units import seconds
 from pages.ui.course.course import course, page_of
 from pages.ui.experiments.planning.more_gpus_text import (
     PREDICTION,

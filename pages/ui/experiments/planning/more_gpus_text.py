@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from inference.arithmetic.units import scaled, seconds, significant
 from inference.catalogue import hardware, models
 from inference.planner.deployment import PER_NODE
 from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, Way, use
-from pages.charts.units import scaled, seconds, significant
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.prediction import Outcome, Prediction
 

@@ -6,6 +6,7 @@ from typing import Literal
 import streamlit as st
 
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.catalogue import hardware, models
 from inference.facts.serving import WORKLOADS
 from inference.kv_cache.growth import MOST_CONVERSATIONS
@@ -13,7 +14,6 @@ from inference.planner.compare import Cost, compare
 from inference.planner.deployment import Workload
 from inference.planner.pass_time import peak
 from pages.charts.planner.compare import plan_compare as chart
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import percent, scaled, seconds
 from inference.prefix_caching.chat import ASKED, NUM_TURNS, PRESETS, REPLY_TOKENS, WINS, Chat, Turn, chat_job
 from inference.prefix_caching.records import estimated_ttft_s, median_ttft_s
 from pages.charts.prefix_caching.blocks import token_bars
 from pages.charts.prefix_caching.ttft import ttft_turns
-from pages.charts.units import percent, scaled, seconds
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import seconds, significant
 from inference.prefix_caching.pair import (
     CHANGED,
     LONGEST_TEXT,
@@ -22,7 +23,6 @@ from inference.prefix_caching.records import Served, estimated_ttft_s
 from inference.sampling_lab.next_token import Vocabulary
 from pages.charts.prefix_caching.blocks import strips
 from pages.charts.prefix_caching.ttft import ttft_bars
-from pages.charts.units import seconds, significant
 from pages.ui import state
 from pages.ui.experiments.prefix_caching.pair_text import numbers
 from pages.ui.experiments.prefix_caching.strip import Pair, prefix_strip

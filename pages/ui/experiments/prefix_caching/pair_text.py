@@ -2,9 +2,9 @@
 
 import statistics
 
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.prefix_caching.pair import PairRun
 from inference.prefix_caching.records import median_ttft_s, saving
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.experiments.compared import way
 from pages.ui.parts.card import Card, Figure
 

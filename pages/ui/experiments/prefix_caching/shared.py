@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, scaled, seconds
 from inference.prefix_caching.shared import (
     BUDGET_MB,
     MOST_LEARNERS,
@@ -17,7 +18,6 @@ from inference.prefix_caching.shared import (
     shared_job,
 )
 from pages.charts.prefix_caching.blocks import kept_blocks, token_bars
-from pages.charts.units import percent, scaled, seconds
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import seconds, significant
 from inference.prefix_caching.records import median_ttft_s
 from inference.prefix_caching.tenants import (
     PRESETS,
@@ -20,7 +21,6 @@ from inference.prefix_caching.tenants import (
     tenants_job,
 )
 from pages.charts.prefix_caching.ttft import ttft_bars
-from pages.charts.units import seconds, significant
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import run_job

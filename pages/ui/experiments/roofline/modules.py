@@ -8,11 +8,11 @@ import streamlit as st
 from inference.arithmetic.operators import operators, shares
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import percent, seconds
 from inference.machine.placed import doubt
 from inference.machine.probes import ProbedPass, modules_job
 from inference.trace import Phase
 from pages.charts.roofline import modules as chart
-from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, live_chart

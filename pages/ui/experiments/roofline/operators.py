@@ -8,12 +8,12 @@ import streamlit as st
 
 from inference.arithmetic.operators import Operator, arithmetic_dtype, in_precision, operators, shares
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import percent, scaled, significant
 from inference.catalogue import hardware, models
 from inference.cost import Work
 from inference.machine.placed import doubt
 from inference.trace import Phase
 from pages.charts.roofline.operators import intensities
-from pages.charts.units import percent, scaled, significant
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table

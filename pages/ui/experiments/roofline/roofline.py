@@ -7,13 +7,13 @@ import streamlit as st
 
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
+from inference.arithmetic.units import percent
 from inference.catalogue import hardware
 from inference.jobs.experiments import Job
 from inference.machine.placed import Placed, doubt, place, roofs_job, words
 from inference.machine.sweep_jobs import batch_job, prompt_job
 from inference.machine.sweeps import Sweep
 from pages.charts.roofline.measured import lab_roofline
-from pages.charts.units import percent
 from pages.ui import state
 from pages.ui.experiments.roofline.text import caption, reason, table, verdict
 from pages.ui.parts.controls import Controls, row

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings, Explained
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.machine.placed import Placed, reasons, words
 from pages.charts.run.explained import verdict as verdict_of
-from pages.charts.units import percent, scaled, seconds, significant
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.prediction import Outcome, Prediction
 

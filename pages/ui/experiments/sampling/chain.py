@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, significant
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken, prompt_job
 from inference.sampling_lab.records import MODEL, TOP_TEN, ChainView, StageView
 from pages.charts.sampling.bars import top_tokens
 from pages.charts.sampling.curves import rank_curve
 from pages.charts.tokens import visible
-from pages.charts.units import percent, significant
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import SamplerSettings, at_once, next_token, sampler
 from pages.ui.parts.controls import Controls

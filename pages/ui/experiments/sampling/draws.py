@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import significant
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken
 from inference.sampling_lab.records import Draws
 from pages.charts.sampling.bars import bin_name, draw_counts
-from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import SamplerSettings, next_token, sampler
 from pages.ui.parts.card import Card, Figure, card

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, significant
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken
 from inference.sampling_lab.records import EXAMPLE_LOGITS, EXAMPLE_PARAMS, OrderView
 from pages.charts.sampling.curves import order_curve
 from pages.charts.tokens import visible
-from pages.charts.units import percent, significant
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import FIRST, LAST, SamplerSettings, next_token, sampler
 from pages.ui.parts.controls import Controls

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import median
 
+from inference.arithmetic.units import percent, seconds
 from inference.structure.records import Kind, Option, StructuredRun, StructuredStep
 from pages.charts.sampling.structured import share
 from pages.charts.tokens import visible
-from pages.charts.units import percent, seconds
 from pages.ui.parts.live_chart import Table
 
 COLUMNS = ["without the mask", "probability", "mask", "with the mask", "probability"]

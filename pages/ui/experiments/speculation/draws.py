@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from inference.arithmetic.units import percent
 from inference.sampling_lab.records import Drawn, Draws
 from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.sampled import SampledDraws, draws_job
 from pages.charts.sampling.bars import draw_counts
-from pages.charts.units import percent
 from pages.ui import state
 from pages.ui.experiments.sampling.draws import counts_table, verdict_card
 from pages.ui.experiments.speculation.strip import token_text

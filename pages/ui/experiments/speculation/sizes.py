@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inference.arithmetic.estimate import estimate
+from inference.arithmetic.units import percent, seconds, significant
 from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.presets import PRESETS
 from inference.speculation.records import Speculated, pass_times
 from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculation.sizes import times_chart, tokens_chart
-from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation.text import sizes_table

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 import streamlit as st
 
+from inference.arithmetic.units import significant
 from inference.jobs.experiments import Job
 from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.jobs import own_job, speculation_job
 from inference.speculation.presets import PRESETS
 from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
 from pages.charts.speculation.rounds import rounds_chart
-from pages.charts.units import significant
 from pages.ui import state
 from pages.ui.experiments.speculation.strip import speculation_strip
 from pages.ui.experiments.speculation.text import (

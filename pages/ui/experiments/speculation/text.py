@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from inference.arithmetic.units import percent, seconds, significant
 from inference.speculation.acceptance import expected_gain, expected_tokens
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.records import Round, Speculated
-from pages.charts.units import percent, seconds, significant
 from pages.ui.experiments.speculation.strip import token_text
 from pages.ui.parts.card import Card, Figure
 from pages.ui.parts.live_chart import Table

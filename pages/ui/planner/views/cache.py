@@ -6,11 +6,11 @@ import streamlit as st
 
 from inference import catalogue
 from inference.arithmetic.spec import ModelSpec
+from inference.arithmetic.units import scaled
 from inference.kv_cache.growth import matching_context, outweighing_batch, room
 from inference.planner import Plan
 from inference.planner.settings import PlanSettings
 from pages.charts.kv_cache.growth import cache_growth
-from pages.charts.units import scaled
 from pages.ui import state
 from pages.ui.experiments.kv_cache.growth import rule
 from pages.ui.parts.data_table import data_table

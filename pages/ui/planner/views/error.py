@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds
 from inference.planner.published.error import Prediction, predictions, select, summary
 from inference.planner.published.runs import Kind
 from pages.charts.planner.error import agreement, off
-from pages.charts.units import percent, seconds
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.planner.views.sweeps import sweeps_view

@@ -4,11 +4,11 @@ import math
 
 import streamlit as st
 
+from inference.arithmetic.units import count, scaled, seconds, significant
 from inference.planner import Plan
 from inference.planner.options.option import Change, Option
 from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
-from pages.charts.units import count, scaled, seconds, significant
 from pages.ui import state
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds
 from inference.planner import Plan
 from inference.planner.parts import parts
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.request_time import request_time
-from pages.charts.units import percent, seconds
 from pages.ui.parts.live_chart import Table, live_chart
 
 

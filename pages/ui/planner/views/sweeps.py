@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds
 from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.planner.own.machine import OwnPoint, held_against, median_error
 from inference.trace import Phase
-from pages.charts.units import percent, seconds
 from pages.ui import state
 from pages.ui.parts.data_table import data_table
 from pages.ui.parts.live_chart import Table

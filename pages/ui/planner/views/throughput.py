@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from inference.arithmetic.units import percent, seconds, significant
 from inference.planner import Plan
 from inference.planner.ranking import Point, curve
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.curve import throughput
-from pages.charts.units import percent, seconds, significant
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table, live_chart
