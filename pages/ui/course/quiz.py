@@ -106,7 +106,3 @@ def begin_review(ids: Sequence[str]) -> None:
 
 def next_in_review() -> None:
     state.tab().review_place += 1
-
-
-def end_review() -> None:
-    state.tab().review = ()
