@@ -301,8 +301,8 @@ def lengthened(trace: Trace, *, num_steps: int, num_layers: int) -> str:
 @pytest.mark.parametrize(
     ("num_steps", "num_layers", "reason"),
     [
-        (300, 200_000, "num_layers must be from 1 to 1,000, got 200000"),
-        (3, 1_001, "num_layers must be from 1 to 1,000, got 1001"),
+        (300, 200_000, "num_layers must be from 1 to 1,000, got 200,000"),
+        (3, 1_001, "num_layers must be from 1 to 1,000, got 1,001"),
         (8_193, 2, "8,193 steps; at most 8,192"),
         (3_000, 1_000, "positions times layers; at most 2,000,000"),
     ],

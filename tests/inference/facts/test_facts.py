@@ -185,7 +185,7 @@ def test_splitting_a_layer_gains_less_than_it_is_split_and_loses_across_nodes() 
     assert facts.text("tp_message_8b") == "8 KiB"
     milliseconds = {ways: 1e3 * step_s(spec_of("8b"), machine("h100"), ways) for ways in (2, 4)}
     assert milliseconds == pytest.approx({2: 2.88, 4: 1.76}, rel=0.012)
-    with pytest.raises(ValueError, match="whole number from 1"):
+    with pytest.raises(ValueError, match="must be from 1 to 4,096, got 0"):
         step_s(spec_of("8b"), machine("h100"), 0)
 
 

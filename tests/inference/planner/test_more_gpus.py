@@ -101,5 +101,5 @@ def test_splits_that_cannot_be_are_left_out_with_their_reason() -> None:
 def test_what_no_way_can_serve_is_refused_once() -> None:
     with pytest.raises(ValueError, match="takes 2,048"):
         side_by_side(Case(MODELS["tinyllama-1.1b"], H100, Workload(2048, 500)))
-    with pytest.raises(ValueError, match="whole number from 1"):
+    with pytest.raises(ValueError, match="must be from 1 to 4,096, got 0"):
         step_s(MODELS["llama-3.1-8b"], H100, 0)
