@@ -108,25 +108,20 @@ def test_a_reset_during_a_prefill_puts_the_run_that_comes_aside_too(step_through
     assert lab.runs.get(name) is run
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
+def test_what_only_a_prefill_takes_up_is_said_until_there_is_one(step_through: AppTest) -> None:
+    _press(step_through, "prefill")
+    for key, value, said in (
         ("prompt", "Something else", "The prompt has changed: Prefill starts it."),
         ("chat_template", True, "The chat template has changed: Prefill starts it."),
-        ("max_new_tokens", 12, "The maximum has changed: Prefill starts it."),
         ("stop", "end", "The stop strings have changed: Prefill starts them."),
-    ],
-)
-def test_what_only_a_prefill_takes_up_is_said_until_there_is_one(
-    step_through: AppTest, key: str, value: object, said: str
-) -> None:
-    _press(step_through, "prefill")
-    assert "changed" not in _texts(step_through)
-    step_through.get_by_key(key).set_value(value)  # type: ignore[union-attr]
-    _press(step_through, "next")
-    assert said in _texts(step_through)
-    assert "step 2 of 64" in _texts(step_through)
-    _press(step_through, "prefill")
+        ("max_new_tokens", 12, "The maximum has changed: Prefill starts it."),
+    ):
+        assert "changed" not in _texts(step_through), key
+        step_through.get_by_key(key).set_value(value)  # type: ignore[union-attr]
+        _press(step_through, "next")
+        assert said in _texts(step_through)
+        assert "step 2 of 64" in _texts(step_through), key
+        _press(step_through, "prefill")
     assert "changed" not in _texts(step_through)
 
 

@@ -83,15 +83,15 @@ def test_the_wrong_answer_is_called_valid_and_wrong(page: AppTest) -> None:
     assert "Valid and wrong: the schema has no room for Paris" in texts(page)
 
 
-@pytest.mark.parametrize("value", [True, -1, 10**9, 1.0, "1", None])
-def test_a_forged_choice_of_a_token_chooses_none(page: AppTest, value: object) -> None:
+def test_a_forged_choice_of_a_token_chooses_none(page: AppTest) -> None:
     _choose(page, "planet")
     before = component(_generate(page), "structure-strip")
     (strip,) = [one for one in sockets.components(page) if one.endswith("-structure-strip")]
-    state = {"picked": {"value": value, "run": before["run"]}}
-    sockets.send(page, WidgetState(id=strip, json_value=json.dumps(state)))
-    assert not page.exception
-    assert component(page, "structure-strip")["shown"] == before["shown"]
+    for value in (True, -1, 10**9, 1.0, "1", None):
+        state = {"picked": {"value": value, "run": before["run"]}}
+        sockets.send(page, WidgetState(id=strip, json_value=json.dumps(state)))
+        assert not page.exception, value
+        assert component(page, "structure-strip")["shown"] == before["shown"], value
 
 
 def test_a_moral_is_told_of_the_example_alone(page: AppTest) -> None:
