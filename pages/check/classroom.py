@@ -18,7 +18,7 @@ if not secret():
     )
     st.stop()
 if not is_teacher():
-    if code := state.tab().class_code:
+    if code := state.tab().classroom.code:
         join_class(code)
         with st.expander("For the teacher"):
             sign_in()

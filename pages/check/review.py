@@ -15,11 +15,11 @@ st.caption(
     "each time just before it would be forgotten."
 )
 quiz.show_problems()
-here = state.tab()
-waiting = here.review[here.review_place :]
+answering = state.tab().answering
+waiting = answering.review[answering.review_place :]
 
 if waiting:
-    st.caption(f"Question {here.review_place + 1} of {len(here.review)}.")
+    st.caption(f"Question {answering.review_place + 1} of {len(answering.review)}.")
     question = state.questions()[waiting[0]]
     ask(question, is_anew=True)
     is_last = len(waiting) == 1
@@ -27,7 +27,7 @@ if waiting:
         "Finish" if is_last else "Next question",
         key="review-next",
         on_click=quiz.next_in_review,
-        disabled=question.id not in here.answers,
+        disabled=question.id not in answering.answers,
     )
     st.stop()
 
@@ -38,8 +38,8 @@ except ProgressError as error:
     st.button("Try again", key="review-again")
     st.stop()
 missed = quiz.missed()
-if here.review:
-    st.text(f"Done: {len(here.review)} reviewed.")
+if answering.review:
+    st.text(f"Done: {len(answering.review)} reviewed.")
 st.text(f"{len(due)} due now." if due else "Nothing is due now.")
 with st.container(horizontal=True, gap="small"):
     if due:

@@ -13,7 +13,8 @@ from pages.ui import state
 from pages.ui.form import CHAT_EXAMPLES, EXAMPLES
 from pages.ui.learner import saved
 from pages.ui.pending import submit
-from pages.ui.screen import Tab, sentence
+from pages.ui.screen import sentence
+from pages.ui.tab import RunView
 
 
 def prefill() -> None:
@@ -81,7 +82,7 @@ def toggle_play(shown: int) -> None:
 
 def tick(key: str) -> None:
     """The clock: the last step is on the screen, or it is time to look at a waiting pass again."""
-    here = state.tab()
+    here = state.tab().run
     shown = state.told_index(key, "ticked", "expected")
     if here.is_playing and here.pending is None and shown is not None:
         next_token(shown)
@@ -145,22 +146,22 @@ def open_trace(key: str) -> None:
 
 
 def start_replay() -> Replay:
-    here = state.tab()
-    if here.replay is None:
-        here.replay = Replay(state.recorded(state.START_RECORDING), 1)
-    return here.replay
+    drawing = state.tab().drawing
+    if drawing.replay is None:
+        drawing.replay = Replay(state.recorded(state.START_RECORDING), 1)
+    return drawing.replay
 
 
 def replay_tick(key: str) -> None:
     told, replay = state.told(key, "ticked"), start_replay()
     if told.get("isCalm") is True:  # reduced motion: the result, without the show
-        state.tab().replay = Replay(replay.recorded, len(replay.recorded.steps))
+        state.tab().drawing.replay = Replay(replay.recorded, len(replay.recorded.steps))
     elif not replay.finished and told.get("expected") == len(replay.trace.steps):
         replay.reveal()
 
 
 def replay_again() -> None:
-    state.tab().replay = None
+    state.tab().drawing.replay = None
 
 
 def retry_model() -> None:
@@ -180,13 +181,13 @@ def guess(prediction_id: str) -> None:
 
 def show_outcome(prediction_id: str) -> None:
     """The learner wants to see what is known, without a guess."""
-    state.tab().shown_outcomes.add(prediction_id)
+    state.tab().answering.shown_outcomes.add(prediction_id)
 
 
 def start_measuring(job: Job[Any]) -> None:
     here, experiments = state.tab(), state.laboratory().experiments
     here.problems.pop(job.name, None)
-    here.shown_outcomes.add(here.predicting)  # who measures wants to see what comes of it
+    here.answering.shown_outcomes.add(here.answering.predicting)  # who measures wants to see what comes of it
     if experiments is None:
         return
     try:
@@ -201,9 +202,9 @@ def cancel_measuring(job: Job[Any]) -> None:
         here.problems[job.name] = "Another learner waits for this measurement too: it goes on."
 
 
-def _begin() -> Tab:
-    """The tab, with the last message taken away: it belonged to the last action."""
-    here = state.tab()
+def _begin() -> RunView:
+    """What the tab looks at, with the last message taken away: it belonged to the last action."""
+    here = state.tab().run
     here.message = ""
     return here
 

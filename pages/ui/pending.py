@@ -12,7 +12,8 @@ from inference.jobs.worker import BusyError
 from inference.trace import Trace
 from pages.charts.run.run import step_work
 from pages.ui import state
-from pages.ui.screen import Screen, Tab, sentence
+from pages.ui.screen import Screen, sentence
+from pages.ui.tab import RunView
 
 log = logging.getLogger(__name__)
 PATIENCE_S = 1.5  # a page waits this long for a pass; after that it draws the wait and asks again
@@ -22,7 +23,7 @@ _SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progres
 
 def screen() -> Screen:
     """Take in what the worker has finished, then say what is to be drawn."""
-    here = state.tab()
+    here = state.tab().run
     _start_link(here)
     _settle(here)
     run, lab = state.live_run(), state.laboratory()
@@ -68,7 +69,7 @@ def _meet_the_roofs(trace: Trace) -> None:
 
 
 def tick_after_s() -> float:
-    here = state.tab()
+    here = state.tab().run
     if here.pending is not None:
         return _POLL_S
     if not here.is_playing:
@@ -76,7 +77,7 @@ def tick_after_s() -> float:
     return 0.0 if here.target else state.pause_between_passes_s()
 
 
-def submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
+def submit(here: RunView, start: Callable[[], "Future[Any]"]) -> bool:
     """Hand a job to the worker, or say why it was refused."""
     try:
         here.pending, here.pending_since_s = start(), time.monotonic()
@@ -86,7 +87,7 @@ def submit(here: Tab, start: Callable[[], "Future[Any]"]) -> bool:
     return True
 
 
-def _settle(here: Tab) -> None:
+def _settle(here: RunView) -> None:
     if here.pending is None:
         return
     try:
@@ -106,7 +107,7 @@ def _settle(here: Tab) -> None:
         here.message = f"The pass failed ({type(error).__name__}); your run is kept. Press again, or Reset."
 
 
-def _start_link(here: Tab) -> None:
+def _start_link(here: RunView) -> None:
     """Run what a link asked for, as soon as the model is there."""
     recipe, lab = here.link, state.laboratory()
     runs, engine = lab.runs, lab.engine

@@ -22,8 +22,8 @@ groups = {
 groups["Learn"] += map(page_of, course().lessons)
 page = st.navigation(groups)
 st.set_page_config(page_title=tab_title(page.title))
-state.tab().is_in_lesson = page.url_path.startswith("lesson-")
-state.tab().predicting = ""
+state.tab().drawing.is_in_lesson = page.url_path.startswith("lesson-")
+state.tab().answering.predicting = ""
 keep_focus()
 page.run()
 state.laboratory().start()  # if nobody has: after the first page, which would wait for torch

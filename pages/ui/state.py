@@ -16,9 +16,10 @@ from inference.server.laboratory import Laboratory
 from inference.trace import Trace
 from lessons import load_trace
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form, unlike
-from pages.ui.screen import Tab, sentence
+from pages.ui.screen import sentence
 from pages.ui.serving import cookies
 from pages.ui.serving.addresses import slug
+from pages.ui.tab import ClassView, Tab
 from quizzes import Problem, Question, open_quizzes
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def learner() -> str:
 def tab() -> Tab:
     if "tab" not in st.session_state:
         st.session_state["tab"] = Tab()
-    found: Tab = st.session_state["tab"]
-    return found
+    tab: Tab = st.session_state["tab"]
+    return tab
 
 
 def keep_newest(everyone: "OrderedDict[str, T]", name: str, value: T) -> None:
@@ -104,16 +105,17 @@ def restore() -> None:
     if "tab" in st.session_state:
         _keep_form()
         return
-    tab().class_code = str(st.query_params.get("class", ""))
+    tab().classroom.code = str(st.query_params.get("class", ""))
     recipe, problems = from_query({name: st.query_params.get_all(name) for name in st.query_params})
-    tab().query, tab().view = dict(st.query_params), slug(str(st.query_params.get("view", "")))
+    drawing = tab().drawing
+    drawing.query, drawing.view = dict(st.query_params), slug(str(st.query_params.get("view", "")))
     run = live_run()
     set_form(recipe or (Recipe.of(run.trace) if run else Recipe(prompt=EXAMPLES["The lighthouse"])))
-    tab().message = " ".join(sentence(problem) for problem in problems)
+    tab().run.message = " ".join(sentence(problem) for problem in problems)
     if recipe and run and recipe.is_done_in(run.trace):  # a reload finds the run, it does not start it over
-        tab().shown = recipe.num_steps - 1
+        tab().run.shown = recipe.num_steps - 1
     elif recipe and recipe.num_steps:
-        tab().link = recipe
+        tab().run.link = recipe
 
 
 def show_in_address(query: str) -> None:
@@ -129,7 +131,7 @@ def begin_anew() -> None:
     for name in list(st.session_state):
         if name != "learner":
             del st.session_state[name]
-    st.session_state["tab"] = Tab(key=old.key, class_code=old.class_code)
+    st.session_state["tab"] = Tab(key=old.key, classroom=ClassView(old.classroom.code))
     set_form(Recipe(prompt=EXAMPLES["The lighthouse"]))
 
 
@@ -151,7 +153,7 @@ def set_form(recipe: Recipe) -> None:
 def open_recipe(recipe: Recipe) -> None:
     """Fill the form, and run as far as the recipe says when the main screen is next drawn."""
     set_form(recipe)
-    tab().link = recipe if recipe.num_steps else None
+    tab().run.link = recipe if recipe.num_steps else None
 
 
 def _keep_form() -> None:
@@ -190,13 +192,15 @@ def widget_default(key: str, value: object) -> None:
 
 def asked_view() -> str:
     """The view that the address named as the tab was opened, once."""
-    asked, tab().view = tab().view, ""
+    drawing = tab().drawing
+    asked, drawing.view = drawing.view, ""
     return asked
 
 
 def take_query() -> dict[str, str]:
     """The address's parameters as the tab was opened, once."""
-    query, tab().query = tab().query, {}
+    drawing = tab().drawing
+    query, drawing.query = drawing.query, {}
     return query
 
 
@@ -223,17 +227,18 @@ def _component_state(key: str) -> Mapping[str, Any]:
 
 def remembered(key: str, version: object, make: Callable[[], T]) -> T:
     """What was made for `key` at this version; made again only when the version is another."""
-    drawn = tab().drawn
-    if key not in drawn or drawn[key][0] != version:
-        drawn[key] = (version, make())
-    made: T = drawn[key][1]
-    return made
+    remembered = tab().drawing.remembered
+    if key not in remembered or remembered[key][0] != version:
+        remembered[key] = (version, make())
+    value: T = remembered[key][1]
+    return value
 
 
 def draw_stamp() -> int:
     """Counts drawings, so that the browser can say which one it has finished."""
-    tab().stamp += 1
-    return tab().stamp
+    drawing = tab().drawing
+    drawing.stamp += 1
+    return drawing.stamp
 
 
 def page_address() -> str:

@@ -75,5 +75,5 @@ def open_lab(app: AppTest, name: str) -> AppTest:
     """A lab's page, of a learner who sees what is known without a guess."""
     app.run()
     app.switch_page(f"../lab/{name}.py")
-    app.session_state["tab"].shown_outcomes.update(PREDICTIONS)
+    app.session_state["tab"].answering.shown_outcomes.update(PREDICTIONS)
     return app.run()

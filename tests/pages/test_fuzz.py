@@ -72,4 +72,4 @@ def test_a_forged_step_is_the_nearest_there_is_or_none(app: AppTest) -> None:
     for value, shown in [*((value, None) for value in nothing), (1, 1), (-5, 0)]:
         sockets.send(page, sockets.reported(slider, "picked", {"value": value}))
         assert not page.exception, repr(value)[:20]
-        assert page.session_state["tab"].shown == shown, repr(value)[:20]
+        assert page.session_state["tab"].run.shown == shown, repr(value)[:20]

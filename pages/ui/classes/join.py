@@ -64,7 +64,7 @@ def _join(code: str) -> None:
     except ProgressError as error:
         here.problems[_PROBLEM] = f"You have not joined: {sentence(error)}"
         return
-    here.drawn.pop("class joined", None)
+    here.drawing.remembered.pop("class joined", None)
 
 
 def _nickname(code: str) -> str | None:

@@ -19,14 +19,14 @@ _VERDICTS = {True: "right", False: "wrong"}
 
 def live_answers(code: str, name: str | None, lesson: Lesson | None) -> None:
     """Who joined, and how one lesson's questions are answered."""
-    here = state.tab()
+    classroom = state.tab().classroom
     until_s = time.monotonic() + AT_MOST_S
-    if here.is_class_paused:
+    if classroom.is_paused:
         st.button("Show new answers as they come", key="class-live", on_click=_go_on)
 
     def draw() -> None:
-        if time.monotonic() > until_s and not here.is_class_paused:
-            here.is_class_paused = True
+        if time.monotonic() > until_s and not classroom.is_paused:
+            classroom.is_paused = True
             st.rerun()  # the whole page once, which ends the timer
         try:
             _people(code)
@@ -35,11 +35,11 @@ def live_answers(code: str, name: str | None, lesson: Lesson | None) -> None:
         except ProgressError as error:
             st.text(sentence(error))
 
-    st.fragment(draw, run_every=None if here.is_class_paused else EVERY_S)()
+    st.fragment(draw, run_every=None if classroom.is_paused else EVERY_S)()
 
 
 def _go_on() -> None:
-    state.tab().is_class_paused = False
+    state.tab().classroom.is_paused = False
 
 
 def _people(code: str) -> None:

@@ -21,7 +21,7 @@ def anchor(section: Section) -> str:
 
 def answered() -> set[str]:
     """Ids of the questions this learner has answered, now or on an earlier visit."""
-    return {*state.tab().answers, *saved.earlier().answers}
+    return {*state.tab().answering.answers, *saved.earlier().answers}
 
 
 def num_answered(lesson: Lesson) -> int:

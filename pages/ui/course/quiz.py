@@ -97,12 +97,12 @@ def _repeatable() -> dict[str, Question]:
 
 def begin_review(ids: Sequence[str]) -> None:
     """Ask these again, as if for the first time."""
-    here = state.tab()
+    answering = state.tab().answering
     saved.read_again()  # what this tab knew of them is taken away next; the database still has it
     for one in ids:
         ask_anew(one)
-    here.review, here.review_place = tuple(ids), 0
+    answering.review, answering.review_place = tuple(ids), 0
 
 
 def next_in_review() -> None:
-    state.tab().review_place += 1
+    state.tab().answering.review_place += 1

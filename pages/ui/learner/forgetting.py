@@ -33,7 +33,7 @@ def forget_if_wished() -> None:
 
 
 def _forget_here() -> None:
-    lab, name, pending = state.laboratory(), state.learner(), state.tab().pending
+    lab, name, pending = state.laboratory(), state.learner(), state.tab().run.pending
     if lab.runs is not None:
         runs = lab.runs
         runs.forget(name)

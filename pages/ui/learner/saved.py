@@ -89,7 +89,7 @@ def _read(name: str) -> Earlier:
 
 def read_again() -> None:
     """The database was away: ask it once more at the next drawing."""
-    state.tab().drawn.pop("earlier answers", None)
+    state.tab().drawing.remembered.pop("earlier answers", None)
 
 
 def due() -> list[str]:

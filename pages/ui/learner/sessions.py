@@ -3,7 +3,7 @@
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui.screen import Tab
+from pages.ui.tab import Tab
 
 
 def end_others(browser: str) -> None:

@@ -55,7 +55,7 @@ def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
 def _button(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> None:
     """One button throughout, so that a keyboard's focus stays where its type does; pressed again, it joins."""
     is_running, has_result = bool(found and found.is_running), bool(found and found.result is not None)
-    is_next = not (is_running or has_result or state.tab().is_in_lesson)
+    is_next = not (is_running or has_result or state.tab().drawing.is_in_lesson)
     st.button(
         f"{label} again" if has_result and not is_running else label,
         key=f"{key}-start",

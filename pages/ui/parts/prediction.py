@@ -46,9 +46,9 @@ def predict(prediction: Prediction, outcome: Outcome | None, *, how: str = "Meas
 
 def veiled(prediction: Prediction, outcome: Outcome | None) -> bool:
     """Whether what is known already stays hidden: until this learner has guessed, or wants to see it without."""
-    here = state.tab()
-    if outcome is None or saved.lab_guess(prediction.id) is not None or prediction.id in here.shown_outcomes:
-        here.predicting = prediction.id
+    answering = state.tab().answering
+    if outcome is None or saved.lab_guess(prediction.id) is not None or prediction.id in answering.shown_outcomes:
+        answering.predicting = prediction.id
         return False
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"veil-{prediction.id}"):
         st.text("The result is known already. It is shown once you have predicted it.")

@@ -15,7 +15,7 @@ from pages.ui.planner.own import here, model_by_numbers, model_from_config
 
 def choices() -> tuple[str, str, str]:
     """Draw the three lists; what is no row of a catalogue comes first."""
-    running, linked, brought = _running(), state.tab().plan_spec, state.tab().plan_machine
+    running, linked, brought = _running(), state.tab().plan.spec, state.tab().plan.machine
     models = {fields.NUMBERS: "Your own, by numbers", fields.PASTED: "Paste a config.json"}
     models |= {fields.RUNNING: f"Running here: {running.name}"} if running else {}
     models |= {fields.LINKED: f"From the link: {linked.name}"} if linked else {}
@@ -99,11 +99,11 @@ def set_lengths_free() -> None:
     that would choose the preset again, and undo both.
     """
     if state.widget_value(_preset_key()):
-        state.tab().plan_preset += 1
+        state.tab().plan.preset += 1
 
 
 def _preset_key() -> str:
-    number = state.tab().plan_preset
+    number = state.tab().plan.preset
     return key(f"preset-{number}") if number else key("preset")
 
 
@@ -119,5 +119,5 @@ def own_model(model: str) -> ModelSpec | None:
     if model == fields.PASTED:
         return model_from_config()
     if model == fields.LINKED:
-        return state.tab().plan_spec
+        return state.tab().plan.spec
     return _running() if model == fields.RUNNING else None

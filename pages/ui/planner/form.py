@@ -57,10 +57,10 @@ def open_link() -> None:
     settings = PlanSettings()
     if is_plan(query):
         settings, problems = from_query(query)
-        tab.plan_spec = settings.own_model
+        tab.plan.spec = settings.own_model
         if settings.own_hardware and settings.measured:
-            tab.plan_machine = (settings.own_hardware, settings.measured)
-        tab.plan_problems = tuple(sentence(by_label(problem)) for problem in problems)
+            tab.plan.machine = (settings.own_hardware, settings.measured)
+        tab.plan.problems = tuple(sentence(by_label(problem)) for problem in problems)
         for name, value in fields.form_values(settings).items():
             state.set_widget(name, value)
     for name, value in fields.form_values(PlanSettings()).items():
@@ -99,7 +99,7 @@ def plan_form() -> Form:
         price = _price()
     own = form.tried(lambda: own_model(model))
     own_machine = form.tried(machine_by_numbers) if machine == fields.OWN else None
-    measured = {fields.HERE: here(), fields.LINKED: state.tab().plan_machine}.get(machine)
+    measured = {fields.HERE: here(), fields.LINKED: state.tab().plan.machine}.get(machine)
     if measured:
         own_machine = measured[0]
     elif machine == fields.HERE:

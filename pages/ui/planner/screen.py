@@ -36,7 +36,7 @@ def planner() -> None:
     with result:
         show_answer(answer(made) if made else Answer(head=problem))
         if form.settings == state.remembered("planner-opened", None, lambda: form.settings):
-            for told in state.tab().plan_problems:  # of the link, until something else is chosen
+            for told in state.tab().plan.problems:  # of the link, until something else is chosen
                 st.text(told)
     with export:
         share(made, settings)

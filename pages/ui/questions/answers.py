@@ -28,7 +28,7 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
         show_prediction(
             question,
             guess=_guess(question.id),
-            answer=state.tab().answers.get(question.id),
+            answer=state.tab().answering.answers.get(question.id),
             on_commit=commit,
             on_run_ended=_settled,
             on_recorded=take_recorded,
@@ -38,12 +38,12 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
     else:
         show(
             question,
-            answer=state.tab().answers.get(question.id) if is_anew else answered(question),
+            answer=state.tab().answering.answers.get(question.id) if is_anew else answered(question),
             on_answer=answer,
             seed=saved.key(),
             problem=problems.get(_name(question.id), ""),
         )
-        if isinstance(question, WrittenQuestion) and question.id in state.tab().answers:
+        if isinstance(question, WrittenQuestion) and question.id in state.tab().answering.answers:
             _ask_judgement(question)
     if unsaved := problems.get(_unsaved(question.id)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -67,7 +67,7 @@ def _ask_judgement(question: WrittenQuestion) -> None:
 
 def judge(question_id: str, is_correct: bool) -> None:
     """The learner compared a written answer with the rubric."""
-    question, found = state.questions()[question_id], state.tab().answers.get(question_id)
+    question, found = state.questions()[question_id], state.tab().answering.answers.get(question_id)
     if isinstance(question, WrittenQuestion) and found is not None:
         judged = replace(found, grade=replace(found.grade, is_correct=is_correct))
         _keep(question, judged, secrets.token_urlsafe(16))
@@ -75,7 +75,7 @@ def judge(question_id: str, is_correct: bool) -> None:
 
 def answered(question: Question) -> Answer | None:
     """This tab's answer, or the one kept from an earlier visit, graded anew."""
-    found = state.tab().answers.get(question.id)
+    found = state.tab().answering.answers.get(question.id)
     if found is None and (before := saved.earlier().answers.get(question.id)):
         try:
             found = Answer(before.given, question.grade(before.given))
@@ -86,7 +86,7 @@ def answered(question: Question) -> Answer | None:
 
 def standing(question: Question) -> Standing:
     """How the newest answer fared, in this tab or before."""
-    found, before = state.tab().answers.get(question.id), saved.earlier().answers.get(question.id)
+    found, before = state.tab().answering.answers.get(question.id), saved.earlier().answers.get(question.id)
     if found is None and before is None:
         return "open"
     is_correct = found.grade.is_correct if found else before.is_correct if before else None
@@ -143,7 +143,7 @@ def _guess(question_id: str) -> str | None:
 def _outcome_before(question_id: str) -> bool | None:
     """How this very guess turned out on an earlier visit; None if it was not run then, or has been run since."""
     before = saved.earlier().answers.get(question_id)
-    if before is None or question_id in state.tab().answers or before.given != _guess(question_id):
+    if before is None or question_id in state.tab().answering.answers or before.given != _guess(question_id):
         return None
     return before.is_correct
 
@@ -167,7 +167,7 @@ def _hold(question: PredictQuestion, guess: str, trace: Trace, run: str, where: 
 def _keep(question: Question, found: Answer, submission: str) -> None:
     """In this tab, and in the database. The same answer again, such as a double click, is one act of answering."""
     here = state.tab()
-    here.answers[question.id] = found
+    here.answering.answers[question.id] = found
     act = (found.given, found.grade.is_correct)
     name = state.remembered(f"submission {question.id}", act, lambda: submission)
     here.problems.pop(_unsaved(question.id), None)
@@ -178,15 +178,15 @@ def _keep(question: Question, found: Answer, submission: str) -> None:
 
 def save_again(question_id: str) -> None:
     """The database was away; the answer is still in this tab."""
-    if found := state.tab().answers.get(question_id):
+    if found := state.tab().answering.answers.get(question_id):
         _keep(state.questions()[question_id], found, secrets.token_urlsafe(16))
 
 
 def ask_anew(question_id: str) -> None:
     """Forget this tab's answer, so that a review asks as if for the first time."""
     here = state.tab()
-    here.answers.pop(question_id, None)
-    here.drawn.pop(f"submission {question_id}", None)
+    here.answering.answers.pop(question_id, None)
+    here.drawing.remembered.pop(f"submission {question_id}", None)
 
 
 def _name(question_id: str) -> str:

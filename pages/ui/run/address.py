@@ -7,7 +7,7 @@ from pages.ui.screen import Screen
 
 def show_run_in_address(screen: Screen) -> None:
     """Up to the step looked at. A link that still has to be run stays as it is."""
-    here = state.tab()
+    here = state.tab().run
     if here.link or here.target:
         return
     run = None if screen.is_recorded or screen.shown < 0 else screen.trace

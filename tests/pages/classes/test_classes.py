@@ -190,7 +190,7 @@ def test_a_learner_who_comes_back_has_joined_and_can_change_the_nickname(app: Ap
     press(open_class(app, code), "class-join")
     assert "You have joined, without a nickname." in texts(app)
     again = continue_as(other(app), key_of(app))
-    again.session_state["tab"].class_code = code
+    again.session_state["tab"].classroom.code = code
     open_class(again, code)
     again.text_input(key="class-nickname").set_value("Bo").run()
     press(again, "class-join")

@@ -247,6 +247,6 @@ def test_a_prediction_outlives_the_server(lab_page: AppTest) -> None:
     choose(lab_page, "predict-recompute", "over 100 times")
     assert "You predicted over 100 times" in texts(lab_page)
     state._guesses.clear()  # what the server held in memory
-    lab_page.session_state["tab"].drawn.clear()  # a new tab reads the database
+    lab_page.session_state["tab"].drawing.remembered.clear()  # a new tab reads the database
     lab_page.run()
     assert "You predicted over 100 times" in texts(lab_page)

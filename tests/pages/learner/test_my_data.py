@@ -88,7 +88,7 @@ def test_what_the_server_holds_in_memory_of_the_learner_is_deleted_too(app: AppT
         tab.switch_page("../lab/step_through.py").run()
         assert not tab.exception
         assert "My own" not in str(tab.text_area(key="prompt").value)
-        assert tab.session_state["tab"].answers == {}
+        assert tab.session_state["tab"].answering.answers == {}
     assert key_of(app) == key
     assert lab.runs.get(theirs) is not None
     assert lab.experiments.get(predicted_run("My own secret words"), theirs) is not None
@@ -99,7 +99,7 @@ def test_a_pass_that_waits_while_all_is_deleted_leaves_no_run(app: AppTest, key:
     assert lab.runs
     may_go_on = threading.Event()
     lab.worker.submit(lambda queue_s: may_go_on.wait(20))
-    app.session_state["tab"].pending = started = lab.runs.start(mine, Recipe("Mine", max_new_tokens=4))
+    app.session_state["tab"].run.pending = started = lab.runs.start(mine, Recipe("Mine", max_new_tokens=4))
     app.checkbox(key="delete-sure").check().run()
     app.button(key="delete-data").click().run()
     may_go_on.set()

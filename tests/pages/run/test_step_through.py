@@ -94,7 +94,7 @@ def test_a_reset_during_a_prefill_puts_the_run_that_comes_aside_too(step_through
         lab.runs._keep(name, run)  # type: ignore[union-attr]  # as the last line of a prefill does
 
     run = lab.runs.start("another", Recipe("Another prompt")).result(20)
-    step_through.session_state["tab"].pending = lab.worker.submit(held_up)
+    step_through.session_state["tab"].run.pending = lab.worker.submit(held_up)
     assert has_begun.wait(20)
     try:
         step_through.run()

@@ -107,7 +107,8 @@ def _source(name: str) -> str:
 
 def _shown(num_steps: int) -> int:
     """Index of the step on the main screen."""
-    shown = None if state.tab().opened else state.tab().shown
+    run = state.tab().run
+    shown = None if run.opened else run.shown
     return num_steps - 1 if shown is None else min(shown, num_steps - 1)
 
 
