@@ -8,6 +8,7 @@ import streamlit as st
 from pages.ui import state
 from pages.ui.course.quiz import idea_name, quiz_names, show_problems
 from pages.ui.learner import saved
+from pages.ui.parts.framed import framed
 from pages.ui.screen import sentence
 from quizzes.progress.progress import Mastery, ProgressError
 
@@ -41,7 +42,7 @@ for quiz, name in quiz_names().items():
     seen |= set(ideas)
     if not ideas:
         continue
-    with st.container(border=True, key=f"card-mastery-{quiz}"):
+    with framed(f"mastery-{quiz}"):
         st.markdown(f"**{name}**")
         for idea, num_questions in ideas.items():
             found = known.get(idea)

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.ui import actions, pending, state
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.clock import clock
+from pages.ui.parts.framed import framed
 from pages.ui.parts.token_strip import token_strip
 from pages.ui.questions.answers import ask
 from pages.ui.run.address import show_run_in_address
@@ -27,7 +28,7 @@ clock(
     key="clock",
     on_tick=actions.tick,
 )
-with st.container(border=True, key="card-strip"):
+with framed("strip"):
     token_strip(screen.trace, shown=screen.shown, key="strip", on_pick=actions.look_at_picked)
 
 left, right = st.columns(2)

@@ -8,6 +8,7 @@ from pages.charts.tokens import visible
 from pages.ui import actions, state
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.clock import clock
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.roofs_text import about_roofs
 from pages.ui.parts.token_strip import token_strip
@@ -29,7 +30,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.switch_page("../learn/lessons.py")
     st.button("Replay", key="replay", on_click=actions.replay_again, disabled=not replay.finished)
 
-with st.container(border=True, key="card-replay"):
+with framed("replay"):
     token_strip(trace, shown=len(trace.steps) - 1, key="start-strip", on_pick=lambda key: None)
     live_chart(
         lambda: latency_per_pass(trace),
@@ -59,7 +60,7 @@ def machine_card() -> None:
         st.rerun()  # the whole page once, which ends the timer
     lab.doubt_ceilings()
     status, ceilings = lab.status, lab.ceilings
-    with st.container(border=True, key="card-machine"):
+    with framed("machine"):
         words = status.sentence + (f" ({status.elapsed_s:.0f} s)" if status.state == "loading" else "")
         where = ""
         measured: tuple[Figure, ...] = ()

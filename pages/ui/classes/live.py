@@ -9,6 +9,7 @@ from pages.ui import state
 from pages.ui.classes.results import Given, QuestionResult, answer_key, idea_results, question_results
 from pages.ui.course.quiz import idea_name
 from pages.ui.learner import saved
+from pages.ui.parts.framed import framed
 from pages.ui.screen import sentence
 from quizzes.progress.progress import ProgressError
 
@@ -54,14 +55,14 @@ def _results(code: str, lesson: Lesson) -> None:
     st.subheader("Results", anchor=False)
     st.caption("The newest answer of each learner. The right answers come from what grades them.")
     results = question_results(saved.progress().results(code), state.quizzes()[0].get(lesson.quiz, []))
-    with st.container(border=True, key="card-class-ideas"):
+    with framed("class-ideas"):
         st.markdown("**By idea**")
         for idea, found in idea_results(results).items():
             graded = found.num_right + found.num_wrong
             words = f"{found.num_right} of {graded} answers right" if graded else "not answered yet"
             _bar(f"idea-{idea}", found.num_right, graded, f"{idea_name(idea)}: {words}", is_right=True)
     for result in results:
-        with st.container(border=True, key=f"card-class-{result.question.id}"):
+        with framed(f"class-{result.question.id}"):
             _question(result)
 
 

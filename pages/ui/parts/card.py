@@ -5,6 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.ui.parts.framed import in_card
+
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "two_phases_card",
@@ -38,3 +40,6 @@ class Card:
 
 def card(content: Card, *, key: str) -> None:
     _component(data=asdict(content), key=key)
+
+
+text_card = in_card(card)

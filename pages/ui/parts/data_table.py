@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.ui.parts.framed import in_card
 from pages.ui.parts.live_chart import Table
 
 _HERE = Path(__file__).parent
@@ -23,3 +24,6 @@ def data_table(
     """`marked` cells, as (row, column), are set in bold; columns of numbers are aligned right."""
     data = asdict(table) | {"title": title, "caption": caption, "marked": [list(cell) for cell in marked]}
     _component(data=data, key=key)
+
+
+table_card = in_card(data_table)

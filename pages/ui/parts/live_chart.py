@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.parts.boundary import boundary
+from pages.ui.parts.framed import in_card
 
 _HERE = Path(__file__).parent
 _HTML = """
@@ -84,3 +85,6 @@ def live_chart(
 
 def _nothing() -> None:
     """A component's state exists only where a callback is given for it."""
+
+
+chart_card = in_card(live_chart)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui import actions, state
 from pages.ui.learner import saved
+from pages.ui.parts.framed import framed
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Outcome:
 def predict(prediction: Prediction, outcome: Outcome | None, *, how: str = "Measure to see.") -> None:
     """Ask; once there is a guess, show the outcome beside it, or `how` the learner gets to it."""
     guess = saved.lab_guess(prediction.id)
-    with st.container(border=True, key=f"card-predict-{prediction.id}"):
+    with framed(f"predict-{prediction.id}"):
         st.markdown(f"**Predict first.** {prediction.prompt}")
         st.segmented_control(
             prediction.prompt,

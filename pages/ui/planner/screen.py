@@ -6,6 +6,7 @@ from inference.planner import Plan
 from inference.planner.settings import make
 from pages.ui import state
 from pages.ui.parts.card import Card, card
+from pages.ui.parts.framed import framed
 from pages.ui.planner.answer import Answer, answer, show_answer
 from pages.ui.planner.form import Form, by_label, open_link, plan_form
 from pages.ui.planner.ledger import ledger
@@ -26,9 +27,9 @@ def planner() -> None:
         st.title("Planner", anchor=False, width="content")
         export = st.container(width=90)
     st.caption(_SUBTITLE)
-    result = st.container(border=True, key="card-planner-answer")
-    block = st.container(border=True, key="card-planner-form")
-    sums = st.container(border=True, key="card-planner-ledger")
+    result = framed("planner-answer")
+    block = framed("planner-form")
+    sums = framed("planner-ledger")
     with block:
         form = plan_form()
     made, problem = _plan(form)

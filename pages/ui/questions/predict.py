@@ -13,6 +13,7 @@ from pages.charts.tokens import visible
 from pages.ui import actions, state
 from pages.ui.form import EXAMPLES
 from pages.ui.parts.clock import clock
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.questions.verdict import verdict
 from pages.ui.questions.worded import labelled, line
@@ -39,7 +40,7 @@ def show_prediction(
     on_run_ended(question, trace, name of the run) gives the answer at every drawing once the run has ended.
     """
     asked = question.asked("")
-    with st.container(border=True, key=f"card-{question.id}"):
+    with framed(question.id):
         st.markdown(f"**Predict first.** {asked.prompt}")
         prompt = st.text_area(
             "Prompt of the run", EXAMPLES["The lighthouse"], key=f"prompt-{question.id}", height=88

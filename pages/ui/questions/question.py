@@ -5,6 +5,7 @@ from typing import assert_never
 
 import streamlit as st
 
+from pages.ui.parts.framed import framed
 from pages.ui.questions.chosen import show_choice, show_multiple, show_order
 from pages.ui.questions.worded import show_number, show_term, show_written
 from quizzes import (
@@ -31,7 +32,7 @@ def show(question: Asking, *, answer: Answer | None, on_answer: OnAnswer, seed: 
     on_answer leaves the answer as it was, and gives the reason as `problem` at the next drawing.
     """
     asked = question.asked(seed)
-    with st.container(border=True, key=f"card-{question.id}"):
+    with framed(question.id):
         st.markdown(f"**{asked.prompt}**")
         match question:
             case ChoiceQuestion():

@@ -13,7 +13,7 @@ from pages.charts.run.roofline import roofline, timed
 from pages.charts.run.run import kv_growth, latency_per_pass, step_work
 from pages.charts.tokens import visible
 from pages.ui import actions, state
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.screen import Screen
 
 
@@ -23,27 +23,26 @@ def candidates_card(screen: Screen) -> None:
     vocabulary = trace.metadata.spec.vocab_size if trace else 0
     caption = f"probability over all {vocabulary:,} tokens" if trace else "after a pass"
     caption += "; choose one to fork" if trace and not screen.is_recorded else ""
-    with st.container(border=True, key="card-candidates"):
-        live_chart(
-            lambda: candidates(step, height=148),
-            version=screen.version,
-            key="candidates",
-            title="Next-token candidates",
-            caption=caption,
-            alt="Bars of the most probable next tokens and their probabilities.",
-            table=lambda: _candidates_table(trace),
-            on_pick=None if screen.is_recorded else actions.force,
-            pick_label="Force",
-            expected=screen.shown,
-        )
+    chart_card(
+        lambda: candidates(step, height=148),
+        version=screen.version,
+        key="candidates",
+        title="Next-token candidates",
+        caption=caption,
+        alt="Bars of the most probable next tokens and their probabilities.",
+        table=lambda: _candidates_table(trace),
+        on_pick=None if screen.is_recorded else actions.force,
+        pick_label="Force",
+        expected=screen.shown,
+    )
 
 
 def charts(screen: Screen) -> None:
     trace = screen.at
     whose = "the recording machine's" if screen.is_recorded else "this machine's"
     left, right = st.columns(2)
-    with left, st.container(border=True, key="card-latency"):
-        live_chart(
+    with left:
+        chart_card(
             lambda: latency_per_pass(trace),
             version=screen.version,
             key="latency",
@@ -53,8 +52,8 @@ def charts(screen: Screen) -> None:
             table=lambda: _latency_table(trace),
             on_pick=actions.look_at_picked,
         )
-    with right, st.container(border=True, key="card-kv"):
-        live_chart(
+    with right:
+        chart_card(
             lambda: kv_growth(trace),
             version=screen.version,
             key="kv",
@@ -64,8 +63,8 @@ def charts(screen: Screen) -> None:
             table=lambda: _kv_table(trace),
         )
     left, right = st.columns(2)
-    with left, st.container(border=True, key="card-roofline"):
-        live_chart(
+    with left:
+        chart_card(
             lambda: roofline(trace),
             version=screen.version,
             key="roofline",
@@ -75,9 +74,9 @@ def charts(screen: Screen) -> None:
             table=lambda: _roofline_table(trace),
             on_pick=actions.look_at_picked,
         )
-    with right, st.container(border=True, key="card-map"):
-        written = len(trace.prompt_tokens) if trace else 0
-        live_chart(
+    written = len(trace.prompt_tokens) if trace else 0
+    with right:
+        chart_card(
             lambda: cache_map(trace),
             version=screen.version,
             key="map",

@@ -11,7 +11,7 @@ from pages.charts.run.explained import explanation
 from pages.charts.run.run import step_work
 from pages.charts.tokens import visible
 from pages.ui import state
-from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, text_card
 from pages.ui.screen import Screen
 
 
@@ -30,8 +30,7 @@ def subtitle(screen: Screen) -> None:
 
 def pass_card(screen: Screen) -> None:
     trace = screen.at
-    with st.container(border=True, key="card-pass"):
-        card(_pass(trace) if trace else _EMPTY, key="pass")
+    text_card(_pass(trace) if trace else _EMPTY, key="pass")
 
 
 _PASS_HEIGHT = 219  # as tall as the candidates beside it
@@ -76,8 +75,7 @@ def _verdict(trace: Trace, step: Step) -> str:
 
 def metrics_row(screen: Screen) -> None:
     note = "Measured: waiting, rebuilding and sampling included; your own pauses between steps are not."
-    with st.container(border=True, key="card-metrics"):
-        card(Card(figures=_metrics(screen.at), sentence=note), key="metrics")
+    text_card(Card(figures=_metrics(screen.at), sentence=note), key="metrics")
 
 
 def _metrics(trace: Trace | None) -> tuple[Figure, ...]:

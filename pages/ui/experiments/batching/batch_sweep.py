@@ -13,7 +13,7 @@ from inference.machine.sweeps import Point, Sweep
 from pages.charts.batching.batching import rate_by_batch, time_by_batch
 from pages.ui import state
 from pages.ui.experiments.compared import way
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 
@@ -37,8 +37,8 @@ def batch_sweep(
     costs = [batch_cost(point, sweep.spec, ceilings) for point in points] if sweep and ceilings else []
     crossover = crossover_batch(ceilings.ridge_point, sweep.spec.weight_bits) if sweep and ceilings else None
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-time"):
-        live_chart(
+    with left:
+        chart_card(
             lambda: time_by_batch(points, costs, crossover),
             version=(points, ceilings),
             key=f"{key}-time",
@@ -47,8 +47,8 @@ def batch_sweep(
             alt="Measured time of a decode pass against batch size, over the estimated time to read the weights.",
             table=lambda: _table(points, costs),
         )
-    with right, st.container(border=True, key=f"card-{key}-rate"):
-        live_chart(
+    with right:
+        chart_card(
             lambda: rate_by_batch(points),
             version=points,
             key=f"{key}-rate",

@@ -11,8 +11,8 @@ from inference.batching.request_list import read, written
 from pages.charts.batching.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.ui.experiments.batching.text import explanation, passes_table, requests_table, totals
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import chart_card
 from pages.ui.parts.measurement import finished, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
 
@@ -78,30 +78,27 @@ def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
 
 def _main(found: Comparison | None, key: str) -> None:
     arms = found.arms if found else ()
-    with st.container(border=True, key=f"card-{key}-lanes"):
-        live_chart(
-            lambda: lanes_chart(arms),
-            version=arms,
-            key=f"{key}-lanes",
-            title="A lane for each request",
-            caption="thin grey: waits for a slot; tall: prefill; lower: decode; mark at the end: done. One clock "
-            "for both, of measured passes",
-            alt="For each request a bar over time: waiting, prefill and decode; static batching in the upper "
-            "panel, continuous batching in the lower one.",
-            table=lambda: requests_table(arms),
-        )
+    chart_card(
+        lambda: lanes_chart(arms),
+        version=arms,
+        key=f"{key}-lanes",
+        title="A lane for each request",
+        caption="thin grey: waits for a slot; tall: prefill; lower: decode; mark at the end: done. One clock "
+        "for both, of measured passes",
+        alt="For each request a bar over time: waiting, prefill and decode; static batching in the upper "
+        "panel, continuous batching in the lower one.",
+        table=lambda: requests_table(arms),
+    )
     with st.container(key=f"{key}-words"):
         st.text(explanation(found) if found and found.is_done else _UNMEASURED)
 
 
 def _details(found: Comparison | None, key: str) -> None:
     arms = found.arms if found else ()
-    with st.container(border=True, key=f"card-{key}-totals"):
-        columns, rows = totals(arms)
-        data_table(Table(columns, rows), key=f"{key}-totals", title="In all", caption=_GAIN)
+    table_card(totals(arms), key=f"{key}-totals", title="In all", caption=_GAIN)
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-tokens"):
-        live_chart(
+    with left:
+        chart_card(
             lambda: tokens_chart(arms),
             version=arms,
             key=f"{key}-tokens",
@@ -110,8 +107,8 @@ def _details(found: Comparison | None, key: str) -> None:
             alt="Prompt and decode tokens of every pass over time, static above, continuous below.",
             table=lambda: passes_table(arms),
         )
-    with right, st.container(border=True, key=f"card-{key}-blocks"):
-        live_chart(
+    with right:
+        chart_card(
             lambda: blocks_chart(arms),
             version=arms,
             key=f"{key}-blocks",

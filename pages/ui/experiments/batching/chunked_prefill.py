@@ -9,8 +9,8 @@ from pages.charts.batching.batching import gaps_chart
 from pages.ui.experiments.batching.stall import stall, stall_totals
 from pages.ui.experiments.batching.text import passes_table
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import chart_card
 from pages.ui.parts.measurement import run_job
 
 _LIMITS = (8, 16, 32, 64, 128, 256)
@@ -38,8 +38,8 @@ def chunked_prefill(
     with measuring:
         found = run_job(chunked_job(NEWCOMERS[preset], limit), key=key, label="Serve with and without chunks")
     arms = found.arms if found else ()
-    with drawing, st.container(border=True, key=f"card-{key}-chart"):
-        live_chart(
+    with drawing:
+        chart_card(
             lambda: gaps_chart(arms),
             version=arms,
             key=f"{key}-chart",
@@ -50,14 +50,12 @@ def chunked_prefill(
             "in chunks below.",
             table=lambda: passes_table(arms),
         )
-    with st.container(border=True, key=f"card-{key}-totals"):
-        columns, rows = stall_totals(arms)
-        data_table(
-            Table(columns, rows),
-            key=f"{key}-totals",
-            title="What it costs whom",
-            caption=f"{len(STREAMS)} streams decode; a prompt of {NEWCOMERS[preset]:,} tokens arrives.",
-        )
+    table_card(
+        stall_totals(arms),
+        key=f"{key}-totals",
+        title="What it costs whom",
+        caption=f"{len(STREAMS)} streams decode; a prompt of {NEWCOMERS[preset]:,} tokens arrives.",
+    )
     with drawing, st.container(key=f"{key}-words"):
         st.text(stall(found) if found and found.is_done else _UNMEASURED)
 

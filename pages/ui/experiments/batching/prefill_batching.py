@@ -10,7 +10,7 @@ from inference.batching.prefill import LENGTHS, NUM_PROMPTS, Batched, both, pref
 from pages.charts.batching.batching import mean_ttft_chart, together_chart
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 _COUNTS = (2, 4, 8)
@@ -40,8 +40,8 @@ def prefill_batching(
 
 def _draw(found: Sequence[Batched], count: int, key: str) -> None:
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-all"):
-        live_chart(
+    with left:
+        chart_card(
             lambda: together_chart(found),
             version=tuple(found),
             key=f"{key}-all",
@@ -50,8 +50,8 @@ def _draw(found: Sequence[Batched], count: int, key: str) -> None:
             alt="Measured time until every prompt has its first token, in one pass and one after another.",
             table=lambda: _table(found),
         )
-    with right, st.container(border=True, key=f"card-{key}-mean"):
-        live_chart(
+    with right:
+        chart_card(
             lambda: mean_ttft_chart(found),
             version=tuple(found),
             key=f"{key}-mean",

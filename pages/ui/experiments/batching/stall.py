@@ -8,6 +8,7 @@ from inference.batching.lanes import requests_seen
 from inference.batching.records import Comparison, Served
 from pages.ui.experiments.batching.text import median
 from pages.ui.experiments.compared import way
+from pages.ui.parts.live_chart import Table
 
 
 def stall(found: Comparison) -> str:
@@ -63,18 +64,22 @@ def _newcomer(whole_s: float, chunked_s: float, num_chunks: int) -> str:
             )
 
 
-def stall_totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
+def stall_totals(arms: Sequence[Served]) -> Table:
     """The newcomer's TTFT beside what the others saw meanwhile."""
     if not arms:
-        return ["measured"], []
+        return Table(["measured"], [])
     seen = [requests_seen(arm)[-1] for arm in arms]
-    return ["measured", *(arm.plan.name for arm in arms)], [
-        ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
-        ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
-        ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
-        ["streams' median ITL over the run", *(seconds(median(_stream_gaps(arm))) for arm in arms)],
-        ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
-    ]
+    columns = ["measured", *(arm.plan.name for arm in arms)]
+    return Table(
+        columns,
+        [
+            ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
+            ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
+            ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
+            ["streams' median ITL over the run", *(seconds(median(_stream_gaps(arm))) for arm in arms)],
+            ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
+        ],
+    )
 
 
 def _num_prefills(arm: Served) -> int:

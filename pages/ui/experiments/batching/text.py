@@ -11,10 +11,10 @@ from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table
 
 
-def totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
+def totals(arms: Sequence[Served]) -> Table:
     """One line a measure, one column an arm, and how many times better the last is than the first."""
     if not arms:
-        return ["measured"], []
+        return Table(["measured"], [])
     lines: tuple[tuple[str, list[float], Callable[[float], str], bool], ...] = (
         ("passes", [len(arm.passes) for arm in arms], _count, False),
         ("idle slots", [arm.idle_slots for arm in arms], _count, False),
@@ -31,7 +31,7 @@ def totals(arms: Sequence[Served]) -> tuple[list[str], list[list[str]]]:
         better, worse = (values[-1], values[0]) if is_more_better else (values[0], values[-1])
         gain = f"{significant(better / worse)} times" if better and worse else "–"
         rows.append([name, *(write(value) if value else "0" for value in values), gain])
-    return ["measured", *(arm.plan.name for arm in arms), "gain"], rows
+    return Table(["measured", *(arm.plan.name for arm in arms), "gain"], rows)
 
 
 def _count(value: float) -> str:

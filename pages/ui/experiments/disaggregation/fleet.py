@@ -20,7 +20,8 @@ from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import finished
 
@@ -49,7 +50,7 @@ _DEFAULT = FleetSettings()
 
 def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: bool = False) -> None:
     """Goodput of every split of the workers under Poisson arrivals, and the simulation against a real run."""
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     telling = st.container(key=f"{key}-words")
     comparison = finished(DEFAULT_JOB)
     chosen = _chosen(settings, comparison, key, is_fixed=is_fixed)
@@ -72,16 +73,15 @@ def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: b
         )
     with telling:
         st.text(words(splits, together, chosen))
-    with st.container(border=True, key=f"card-{key}-check"):
-        rows = check(comparison, _bytes_per_token()) if comparison else ()
-        data_table(
-            _checked(rows),
-            key=f"{key}-check",
-            title="The simulation against the two processes",
-            caption="one worker each, the default requests; passes fitted to those timed before the requests came"
-            if rows
-            else "Serve both ways in the view Two processes; then both stand here.",
-        )
+    rows = check(comparison, _bytes_per_token()) if comparison else ()
+    table_card(
+        _checked(rows),
+        key=f"{key}-check",
+        title="The simulation against the two processes",
+        caption="one worker each, the default requests; passes fitted to those timed before the requests came"
+        if rows
+        else "Serve both ways in the view Two processes; then both stand here.",
+    )
 
 
 def _chosen(settings: FleetSettings, comparison: Comparison | None, key: str, *, is_fixed: bool) -> FleetSettings:

@@ -13,6 +13,7 @@ from inference.disaggregation.pace import ComputedPace
 from pages.charts.disaggregation.two_processes import Moved, links_chart
 from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import known
 
@@ -29,7 +30,7 @@ _DEFAULT = LinkSettings()
 
 def link(settings: LinkSettings = _DEFAULT, *, key: str = "link", is_fixed: bool = False) -> None:
     """How long the cache of one prompt is on its way, over the links that machines have."""
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     controls, shapes, machines = Controls(key, is_fixed=is_fixed), models(), hardware()
     with row(key):
         model = controls.select("Model", list(shapes), settings.model, format_func=lambda one: shapes[one].name)

@@ -20,8 +20,8 @@ from inference.disaggregation.records import (
 from pages.charts.disaggregation.two_processes import gaps_chart, lanes_chart
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import known, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
 
@@ -56,31 +56,28 @@ def two_processes(
         long_prompt = controls.number("Long prompt, tokens", settings.long_prompt, 16, 2_000, step=16, width=180)
     job = comparison_job(scenario(preset, num_streams=num_streams, long_prompt=long_prompt))
     found = run_job(job, key=key, label="Serve both ways")
-    with st.container(border=True, key=f"card-{key}-gaps"):
-        live_chart(
-            lambda: gaps_chart(found),
-            version=found,
-            key=f"{key}-gaps",
-            title="What every reader waits between two tokens",
-            caption="one circle per token, measured; above both workers do both phases, below one prefills "
-            "and the other decodes",
-            alt="Time between tokens over the run: colocated with tall outliers whenever a long prompt is "
-            "prefilled, disaggregated without them.",
-            table=lambda: _gap_table(found),
-        )
+    chart_card(
+        lambda: gaps_chart(found),
+        version=found,
+        key=f"{key}-gaps",
+        title="What every reader waits between two tokens",
+        caption="one circle per token, measured; above both workers do both phases, below one prefills "
+        "and the other decodes",
+        alt="Time between tokens over the run: colocated with tall outliers whenever a long prompt is "
+        "prefilled, disaggregated without them.",
+        table=lambda: _gap_table(found),
+    )
     st.text(words(found))
-    with st.container(border=True, key=f"card-{key}-lanes"):
-        live_chart(
-            lambda: lanes_chart(found),
-            version=found,
-            key=f"{key}-lanes",
-            title="What each worker did",
-            caption="prefill passes are tall, decode passes are low; between them the caches that were sent",
-            alt="A lane per worker with its prefill and decode passes over time.",
-            table=lambda: _pass_table(found),
-        )
-    with st.container(border=True, key=f"card-{key}-numbers"):
-        data_table(_numbers(found), key=f"{key}-numbers", caption=_where(found))
+    chart_card(
+        lambda: lanes_chart(found),
+        version=found,
+        key=f"{key}-lanes",
+        title="What each worker did",
+        caption="prefill passes are tall, decode passes are low; between them the caches that were sent",
+        alt="A lane per worker with its prefill and decode passes over time.",
+        table=lambda: _pass_table(found),
+    )
+    table_card(_numbers(found), key=f"{key}-numbers", caption=_where(found))
 
 
 def _numbers(found: Comparison | None) -> Table:

@@ -9,9 +9,9 @@ import streamlit as st
 from inference.arithmetic.units import significant
 from inference.kv_cache.agreement import DTYPES, MOST_TOKENS, NUM_TOKENS, Agreement, agreement_job
 from pages.charts.kv_cache.agreement import agreement as agreement_chart
-from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, text_card
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 
@@ -38,11 +38,10 @@ def agreement(settings: AgreementSettings = _DEFAULT, *, key: str = "agreement",
         known = run_job(agreement_job(num_tokens), key=key, label="Compare the answers")
     found = {one.dtype: one for one in known.dtypes if one.differences} if known else {}
     with drawing:
-        with st.container(border=True, key=f"card-{key}-chart"):
-            _draw(tuple(found.values()), num_tokens, key)
+        _draw(tuple(found.values()), num_tokens, key)
         for column, dtype in zip(st.columns(len(DTYPES)), DTYPES, strict=True):
-            with column, st.container(border=True, key=f"card-{key}-{dtype}"):
-                card(_card(dtype, found.get(dtype)), key=f"{key}-{dtype}")
+            with column:
+                text_card(_card(dtype, found.get(dtype)), key=f"{key}-{dtype}")
         with st.container(key=f"{key}-words"):
             st.text(words(tuple(found.values())))
 
@@ -61,7 +60,7 @@ def words(found: Sequence[Agreement]) -> str:
 
 
 def _draw(found: tuple[Agreement, ...], num_tokens: int, key: str) -> None:
-    live_chart(
+    chart_card(
         lambda: agreement_chart(found, num_tokens),
         version=(found, num_tokens),
         key=f"{key}-chart",

@@ -13,6 +13,7 @@ from pages.ui import state
 from pages.ui.form import EXAMPLES
 from pages.ui.parts.card import Card, Figure, card
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 _FEWEST = 2  # live caches that need no examples beside them
@@ -37,7 +38,7 @@ _DEFAULT = BlocksSettings()
 def paged_blocks(settings: BlocksSettings = _DEFAULT, *, key: str = "blocks", is_fixed: bool = False) -> None:
     """One strip a conversation, one line of settings, and what paging wastes against reserving."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     live = _live()
     with row(key):
         size = controls.number("Tokens a block", settings.block_size, 1, MOST_TOKENS_PER_BLOCK)
@@ -58,7 +59,7 @@ def paged_blocks(settings: BlocksSettings = _DEFAULT, *, key: str = "blocks", is
             table=lambda: _table(found),
         )
     engine = state.laboratory().engine
-    with st.container(border=True, key=f"card-{key}-numbers"):
+    with framed(f"{key}-numbers"):
         if engine is None:
             st.text("The model is loading: its bytes a token are not known yet.")
         else:

@@ -14,6 +14,7 @@ from inference.trace import Trace
 from pages.charts.run.cache_map import norms_map
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.screen import sentence
 
@@ -46,7 +47,7 @@ class _Map:
 def cache_norms(settings: CacheNormsSettings = _DEFAULT, *, key: str = "norms", is_fixed: bool = False) -> None:
     """The map, a choice of keys or values under it, and the way to a run where there is none."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         of = controls.choice("Norms of", KINDS, settings.of)
     found = _map(state.live_run(), of, key)

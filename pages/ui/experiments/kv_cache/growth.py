@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import streamlit as st
-
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.units import scaled
@@ -20,8 +18,9 @@ from inference.kv_cache.growth import (
     room,
 )
 from pages.charts.kv_cache.growth import cache_growth as chart
-from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, text_card
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 _BITS = (16, 8, 4)
@@ -46,7 +45,7 @@ _DEFAULT = GrowthSettings()
 def cache_growth(settings: GrowthSettings = _DEFAULT, *, key: str = "growth", is_fixed: bool = False) -> None:
     """One chart, one line of settings, and the numbers the chart is read for. All estimated."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     names = {name: spec.name for name, spec in models().items()}
     machines = {name: one for name, one in hardware().items() if one.memory_bytes}
     with row(key):
@@ -67,8 +66,7 @@ def cache_growth(settings: GrowthSettings = _DEFAULT, *, key: str = "growth", is
     spec = in_bits(models()[model], weight_bits=weight_bits, kv_bits=kv_bits)
     with drawing:
         _draw(spec, batch_size, context_len, machine, key)
-    with st.container(border=True, key=f"card-{key}-numbers"):
-        card(numbers(spec, batch_size, context_len, machine), key=f"{key}-numbers")
+    text_card(numbers(spec, batch_size, context_len, machine), key=f"{key}-numbers")
 
 
 def _draw(spec: ModelSpec, batch_size: int, context_len: int, machine: Hardware, key: str) -> None:

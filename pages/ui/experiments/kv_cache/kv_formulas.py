@@ -15,6 +15,7 @@ from pages.charts.kv_cache.kv_formulas import kv_formulas as chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import run_job
 
@@ -44,7 +45,7 @@ class _Measured:
 def kv_formulas(settings: KvFormulasSettings = _DEFAULT, *, key: str = "formulas", is_fixed: bool = False) -> None:
     """One chart, one line of settings, and the formulas written out."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         names = {RUNNING: "the model running here"} | {name: spec.name for name, spec in models().items()}
         model = controls.select("Model", list(names), settings.model, format_func=lambda name: names[name])

@@ -20,7 +20,7 @@ from inference.kv_cache.recompute import (
 from inference.machine.sweeps import Point, Sweep
 from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import finished, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
 
@@ -64,9 +64,9 @@ def with_and_without(
     lengths = [length for length in lengths_to(longest) if length <= most]
     with drawing:
         left, right = st.columns(2)
-        with left, st.container(border=True, key=f"card-{key}-time"):
+        with left:
             _time(found, lengths, key)
-        with right, st.container(border=True, key=f"card-{key}-work"):
+        with right:
             _work(prompt_tokens, new_tokens, key)
     with telling:
         st.text(words(sweep, lengths) if sweep and found else _UNMEASURED)
@@ -76,7 +76,7 @@ _UNMEASURED = "Work is known by counting; what it costs in time is not: measure 
 
 
 def _time(found: Sequence[tuple[Point, Point]], lengths: Sequence[int], key: str) -> None:
-    live_chart(
+    chart_card(
         lambda: time_chart(found, lengths),
         version=(tuple(found), tuple(lengths)),
         key=f"{key}-time",
@@ -99,7 +99,7 @@ def _line(pair: tuple[Point, Point]) -> list[str]:
 
 def _work(prompt_tokens: int, new_tokens: int, key: str) -> None:
     once, again = token_forwards(prompt_tokens=prompt_tokens, new_tokens=new_tokens)
-    live_chart(
+    chart_card(
         lambda: token_forwards_chart(prompt_tokens, new_tokens),
         version=(prompt_tokens, new_tokens),
         key=f"{key}-work",

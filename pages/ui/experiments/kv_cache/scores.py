@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-import streamlit as st
-
 from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.units import percent, scaled, significant
 from inference.catalogue import models
 from inference.kv_cache.growth import MOST_TOKENS
 from inference.kv_cache.scores import Scores, outgrown_from
 from pages.charts.kv_cache.scores import score_matrix as chart
-from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, text_card
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 _BITS = (32, 16, 8)
@@ -32,7 +31,7 @@ _DEFAULT = ScoresSettings()
 def score_matrix(settings: ScoresSettings = _DEFAULT, *, key: str = "scores", is_fixed: bool = False) -> None:
     """One chart, one line of settings, and the sizes at the chosen length. All estimated."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     names = {name: spec.name for name, spec in models().items()}
     with row(key):
         model = controls.select("Model", list(names), settings.model, format_func=lambda name: names[name])
@@ -51,8 +50,7 @@ def score_matrix(settings: ScoresSettings = _DEFAULT, *, key: str = "scores", is
             alt="Bytes of attention's scores, growing with the square of the tokens, and of the KV cache.",
             table=lambda: _table(spec, num_tokens, bits),
         )
-    with st.container(border=True, key=f"card-{key}-numbers"):
-        card(sizes(scores), key=f"{key}-numbers")
+    text_card(sizes(scores), key=f"{key}-numbers")
 
 
 def _table(spec: ModelSpec, num_tokens: int, bits: int) -> Table:

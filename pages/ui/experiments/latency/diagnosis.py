@@ -11,8 +11,9 @@ from inference.latency.diagnosis import CAUSES, Case, Cause
 from lessons.reading.cases import load_cases
 from pages.charts.latency.diagnosis import evidence
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.framed import framed
+from pages.ui.parts.live_chart import Table, chart_card
 
 NUM_OPTIONS = 5
 
@@ -32,20 +33,19 @@ def diagnosis(settings: DiagnosisSettings = _DEFAULT, *, key: str = "diagnosis",
         controls = Controls(key, is_fixed=is_fixed)
         number = controls.select("Request", list(cases), settings.case, format_func=lambda one: f"Case {one}")
     case = cases[number]
-    with st.container(border=True, key=f"card-{key}-chart"):
-        live_chart(
-            lambda: evidence(case),
-            version=number,
-            key=f"{key}-chart",
-            title=f"Case {number}",
-            caption="One request. Passes: measured when it was recorded. Arrival at the client: simulated.",
-            alt="When the server ran this request's passes, and when its events reached the client.",
-            table=lambda: _passes(case),
-        )
+    chart_card(
+        lambda: evidence(case),
+        version=number,
+        key=f"{key}-chart",
+        title=f"Case {number}",
+        caption="One request. Passes: measured when it was recorded. Arrival at the client: simulated.",
+        alt="When the server ran this request's passes, and when its events reached the client.",
+        table=lambda: _passes(case),
+    )
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-table"):
-        data_table(facts(case), key=f"{key}-table", title="What else is known")
-    with right, st.container(border=True, key=f"card-{key}-question"):
+    with left:
+        table_card(facts(case), key=f"{key}-table", title="What else is known")
+    with right, framed(f"{key}-question"):
         _ask(case, number, key)
 
 

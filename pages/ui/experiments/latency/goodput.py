@@ -12,6 +12,7 @@ from inference.latency.shared_server import share
 from pages.charts.latency.goodput import limits_chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 NUM_REQUESTS = 300
@@ -33,7 +34,7 @@ _DEFAULT = GoodputSettings()
 def goodput_limits(settings: GoodputSettings = _DEFAULT, *, key: str = "goodput", is_fixed: bool = False) -> None:
     """Three hundred simulated requests at a chosen load, judged by three limits."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         load = controls.slider("Load", settings.load, 0.1, 0.95, 0.05)
         first = controls.number("TTFT limit, ms", settings.ttft_limit_ms, 1, 600_000, step=50) / 1e3

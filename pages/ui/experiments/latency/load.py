@@ -10,6 +10,7 @@ from inference.latency.queueing import LEFT_OUT, expected_wait_s, simulate
 from pages.charts.latency.queueing import AtLoad, load_curve
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 LOADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -32,7 +33,7 @@ def load(settings: LoadSettings = _DEFAULT, *, key: str = "load", is_fixed: bool
     run = state.live_run()
     has_own = bool(run and len(run.trace.steps) > 1)
     trace = run.trace if run and has_own else state.recorded("lighthouse")
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     controls = Controls(key, is_fixed=is_fixed)
     with row(key):
         chosen = controls.slider("Load, % of the time busy", settings.load, 0.0, 95.0, 5.0) / 100

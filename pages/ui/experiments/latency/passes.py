@@ -10,6 +10,7 @@ from pages.charts.run.run import kv_growth, latency_per_pass
 from pages.charts.tokens import visible
 from pages.ui import state
 from pages.ui.parts.controls import Controls
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.token_strip import token_strip
 
@@ -39,7 +40,7 @@ def passes(settings: PassesSettings = _DEFAULT, *, key: str = "passes", is_fixed
     run = state.live_run()
     is_own = bool(run and run.trace.steps)
     trace = run.trace if run and is_own else state.recorded("lighthouse")
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     shown = Controls(key, is_fixed=is_fixed).choice("Shown", tuple(_WORDS), settings.shown, is_label_shown=False)
     draw = latency_per_pass if shown == TIME else kv_growth
     caption, alt = _WORDS[shown]

@@ -13,7 +13,8 @@ from pages.charts.latency.readings import METRICS, NO_NUMBER, rows, timeline
 from pages.ui import state
 from pages.ui.experiments.latency.readings_text import difference
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 OWN = "Your own run"
@@ -35,7 +36,7 @@ _DEFAULT = ReadingSettings()
 def tool_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings", is_fixed: bool = False) -> None:
     """The request's events on a line, what each tool prints for them, and one sentence on where they part."""
     controls = Controls(key, is_fixed=is_fixed)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         name = controls.select("Request", [*EXAMPLES, OWN, RECORDED], settings.request, width=300)
         has_own_chunks = any(set(one.tokens_per_event) != {1} for one in EXAMPLES.get(name, ()))
@@ -59,15 +60,14 @@ def tool_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
     with st.container(key=f"{key}-words"):
         st.text(difference(requests, read))
     written, odd = rows(read)
-    with st.container(border=True, key=f"card-{key}-table"):
-        data_table(
-            Table(["Tool and version", *METRICS], written),
-            key=f"{key}-table",
-            title="What each tool prints",
-            caption="Means, each by a definition that was tried against the tool's own code. Bold: not what most "
-            f"print. {NO_NUMBER}: it has no such number.",
-            marked=odd,
-        )
+    table_card(
+        Table(["Tool and version", *METRICS], written),
+        key=f"{key}-table",
+        title="What each tool prints",
+        caption="Means, each by a definition that was tried against the tool's own code. Bold: not what most "
+        f"print. {NO_NUMBER}: it has no such number.",
+        marked=odd,
+    )
 
 
 def pool(name: str, tokens_per_chunk: int) -> tuple[Request, ...]:

@@ -14,6 +14,7 @@ from inference.machine.sweeps import Point, Sweep
 from pages.charts.latency.by_length import itl_chart, ttft_chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import known, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
@@ -42,7 +43,7 @@ def ttft_itl(settings: TtftItlSettings = _DEFAULT, *, key: str = "ttft-itl", is_
     ceilings = state.laboratory().ceilings
     points = sweep.points if sweep else ()
     rows = _compared(sweep, ceilings)
-    with st.container(border=True, key=f"card-{key}-chart"):
+    with framed(f"{key}-chart"):
         if shown == TTFT:
             _ttft(sweep, points, ceilings, rows, key)
         else:

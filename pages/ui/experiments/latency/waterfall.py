@@ -11,6 +11,7 @@ from inference.trace import Trace
 from pages.charts.latency.by_length import waterfall as waterfall_chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 OWN_QUEUE = 0.0
@@ -30,7 +31,7 @@ def waterfall(settings: WaterfallSettings = _DEFAULT, *, key: str = "waterfall",
     """The stages of one TTFT. Above load 0 the queue is the median wait among requests like this one, simulated."""
     run = state.live_run()
     trace = run.trace if run and run.trace.steps else state.recorded("lighthouse")
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         load = (
             Controls(key, is_fixed=is_fixed).slider("Load, % of the time busy", settings.load, 0.0, 95.0, 5.0) / 100

@@ -10,6 +10,7 @@ from inference.planner.efficiency import efficiency, fitted
 from inference.planner.published.layer_clock import ClockRow, Contrast, rows
 from pages.charts.planner.layer_clock import layer_clock as chart
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 ALL = "all machines"
@@ -30,7 +31,7 @@ def layer_clock(
     settings: LayerClockSettings = _DEFAULT, *, key: str = "layer_clock", is_fixed: bool = False
 ) -> None:
     """Published decode steps over their layers, with the floor of each. Nothing here was measured by us."""
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     steps = [one for one in rows() if one.run.kind == "decode"]
     names = {ALL: "All machines"} | {one.run.hardware.id: one.run.hardware.name for one in steps}
     with row(key):

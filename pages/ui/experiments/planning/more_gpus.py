@@ -24,6 +24,7 @@ from pages.ui.experiments.planning.more_gpus_text import (
 )
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import live_chart
 from pages.ui.parts.prediction import predict, veiled
 
@@ -76,9 +77,9 @@ def more_gpus(settings: MoreGpusSettings = _DEFAULT, *, key: str = "more_gpus", 
         predict(PREDICTION, known := outcome())
         if veiled(PREDICTION, known):
             return
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     case, count = _chosen(settings, key, is_fixed=is_fixed)
-    talking, counting = st.container(key=f"{key}-words"), st.container(border=True, key=f"card-{key}-count")
+    talking, counting = st.container(key=f"{key}-words"), framed(f"{key}-count")
     try:
         uses, refused = side_by_side(case)
     except ValueError as problem:

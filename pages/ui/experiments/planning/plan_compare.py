@@ -15,8 +15,8 @@ from inference.planner.deployment import Workload
 from inference.planner.pass_time import peak
 from pages.charts.planner.compare import plan_compare as chart
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import Table, chart_card
 
 Pace = Literal["expected", "at best"]
 _PACES: tuple[Pace, ...] = ("expected", "at best")
@@ -54,13 +54,12 @@ def plan_compare(
         _draw(costs, chosen, key)
     with st.container(key=f"{key}-words"):
         st.text(" ".join([words(costs), *(f"{one}." for one in refused)]))
-    with st.container(border=True, key=f"card-{key}-table"):
-        data_table(
-            table(costs),
-            key=f"{key}-table",
-            title="What decides",
-            caption=f"{spec.name}, {chosen.conversations:,} conversations at once, {chosen.pace}",
-        )
+    table_card(
+        table(costs),
+        key=f"{key}-table",
+        title="What decides",
+        caption=f"{spec.name}, {chosen.conversations:,} conversations at once, {chosen.pace}",
+    )
 
 
 def _chosen(settings: PlanCompareSettings, key: str, *, is_fixed: bool) -> PlanCompareSettings:
@@ -93,13 +92,13 @@ def _compared(spec: ModelSpec, chosen: PlanCompareSettings) -> tuple[Costs, list
 
 def _draw(costs: Costs, chosen: PlanCompareSettings, key: str) -> None:
     for kind, column in zip(WORKLOADS, st.columns(2), strict=True):
-        with column, st.container(border=True, key=f"card-{key}-{kind}"):
+        with column:
             _panel(kind, costs[kind], chosen, key)
 
 
 def _panel(kind: str, costs: tuple[Cost, ...], chosen: PlanCompareSettings, key: str) -> None:
     prompt, output = WORKLOADS[kind]
-    live_chart(
+    chart_card(
         lambda: chart(costs, [_name(one) for one in costs], max((one.total_s for one in costs), default=1.0)),
         version=(costs, chosen.pace),
         key=f"{key}-{kind}",

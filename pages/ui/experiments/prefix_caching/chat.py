@@ -14,7 +14,7 @@ from pages.charts.prefix_caching.ttft import ttft_turns
 from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 
@@ -42,9 +42,9 @@ def conversation(settings: ChatSettings = _DEFAULT, *, key: str = "prefix-chat",
     found = run_job(job, key=key, label="Run")
     turns = found.turns if found else ()
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-tokens"):
+    with left:
         _draw_tokens(turns, num_turns, key)
-    with right, st.container(border=True, key=f"card-{key}-ttft"):
+    with right:
         _draw_ttft(found, num_turns, state.laboratory().ceilings, key)
     with st.container(key=f"{key}-words"):
         st.text(words(found) if found and len(turns) > 1 else _BEFORE)
@@ -55,7 +55,7 @@ _BEFORE = "A chat sends everything said so far with every turn. Run to see how m
 
 def _draw_tokens(turns: tuple[Turn, ...], num_turns: int, key: str) -> None:
     served = [turn.warm[-1] for turn in turns]
-    live_chart(
+    chart_card(
         lambda: token_bars(served, num_turns, "turn"),
         version=(tuple(served), num_turns),
         key=f"{key}-tokens",
@@ -82,7 +82,7 @@ def _draw_tokens(turns: tuple[Turn, ...], num_turns: int, key: str) -> None:
 def _draw_ttft(found: Chat | None, num_turns: int, ceilings: Ceilings | None, key: str) -> None:
     turns = found.turns if found else ()
     likely_s = [_likely_s(found, turn, ceilings) for turn in turns] if found and ceilings else []
-    live_chart(
+    chart_card(
         lambda: ttft_turns(turns, num_turns, likely_s),
         version=(turns, num_turns, tuple(likely_s)),
         key=f"{key}-ttft",

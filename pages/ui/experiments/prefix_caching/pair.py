@@ -26,9 +26,10 @@ from pages.charts.prefix_caching.ttft import ttft_bars
 from pages.ui import state
 from pages.ui.experiments.prefix_caching.pair_text import numbers
 from pages.ui.experiments.prefix_caching.strip import Pair, prefix_strip
-from pages.ui.parts.card import card
+from pages.ui.parts.card import text_card
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.framed import framed
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import finished, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
 
@@ -80,12 +81,11 @@ def two_prompts(settings: PairSettings = _DEFAULT, *, key: str = "prefix-pair", 
     found = run_job(job, key=key, label="Run")
     ceilings = state.laboratory().ceilings
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-blocks"):
+    with left:
         _draw_blocks(found, block_size, key)
-    with right, st.container(border=True, key=f"card-{key}-ttft"):
+    with right:
         _draw_ttft(found, ceilings, key)
-    with st.container(border=True, key=f"card-{key}-numbers"):
-        card(numbers(found), key=f"{key}-numbers")
+    text_card(numbers(found), key=f"{key}-numbers")
     _prompts(prompts, block_size, key)
 
 
@@ -111,7 +111,7 @@ def _prompts(prompts: PairPrompts, block_size: int, key: str) -> None:
         title = "First prompt" if place == 0 else "Second prompt"
         if shown:
             title += f": {len(shown.shown):,} tokens; shaded: blocks that begin alike"
-        with column, st.container(border=True, key=f"card-{key}-prompt-{place}"):
+        with column, framed(f"{key}-prompt-{place}"):
             prefix_strip(shown, vocabulary, block_size=block_size, title=title, key=f"{key}-prompt-{place}")
 
 
@@ -125,7 +125,7 @@ def _rows(found: PairRun | None) -> list[tuple[str, Served]]:
 
 def _draw_blocks(found: PairRun | None, block_size: int, key: str) -> None:
     rows = _rows(found)
-    live_chart(
+    chart_card(
         lambda: strips(rows, 3),
         version=tuple(rows),
         key=f"{key}-blocks",
@@ -151,7 +151,7 @@ def _draw_blocks(found: PairRun | None, block_size: int, key: str) -> None:
 def _draw_ttft(found: PairRun | None, ceilings: Ceilings | None, key: str) -> None:
     arms = [("cold", found.cold), ("warm", found.warm)] if found and found.warm else []
     likely_s = [_likely_s(found, served[0], ceilings) for _, served in arms] if found and ceilings else []
-    live_chart(
+    chart_card(
         lambda: ttft_bars(arms, 2, likely_s=likely_s),
         version=(tuple(arms), tuple(likely_s)),
         key=f"{key}-ttft",

@@ -20,7 +20,7 @@ from inference.prefix_caching.shared import (
 from pages.charts.prefix_caching.blocks import kept_blocks, token_bars
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 BUDGETS_MB = (0.5, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 60.0)
@@ -53,9 +53,9 @@ def shared_prompt(
     job = shared_job(arrivals, budget_mb=budget_mb, block_size=settings.block_size)
     found = run_job(job, key=key, label="Run")
     left, right = st.columns(2)
-    with left, st.container(border=True, key=f"card-{key}-tokens"):
+    with left:
         _draw_tokens(found, num_learners, key)
-    with right, st.container(border=True, key=f"card-{key}-kept"):
+    with right:
         _draw_kept(found, num_learners, key)
     with st.container(key=f"{key}-words"):
         st.text(words(found) if found else _BEFORE)
@@ -68,7 +68,7 @@ _BEFORE = (
 
 def _draw_tokens(found: SharedRun | None, num_learners: int, key: str) -> None:
     served = [one.served for one in found.arrivals] if found else []
-    live_chart(
+    chart_card(
         lambda: token_bars(served, num_learners, "learner"),
         version=(tuple(served), num_learners),
         key=f"{key}-tokens",
@@ -80,7 +80,7 @@ def _draw_tokens(found: SharedRun | None, num_learners: int, key: str) -> None:
 
 
 def _draw_kept(found: SharedRun | None, num_learners: int, key: str) -> None:
-    live_chart(
+    chart_card(
         lambda: kept_blocks(found, num_learners),
         version=(found, num_learners),
         key=f"{key}-kept",

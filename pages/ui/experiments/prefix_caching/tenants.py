@@ -22,7 +22,7 @@ from inference.prefix_caching.tenants import (
 )
 from pages.charts.prefix_caching.ttft import ttft_bars
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 _HEIGHT = 230
@@ -59,7 +59,7 @@ def tenants(settings: TenantsSettings = _DEFAULT, *, key: str = "prefix-tenants"
     longest_s = max((one.ttft_s for guess in guesses for one in (*guess.together, *guess.salted)), default=0.0)
     for (is_salted, title), column in zip(_ARMS, st.columns(2), strict=True):
         name = "salted" if is_salted else "together"
-        with column, st.container(border=True, key=f"card-{key}-{name}"):
+        with column:
             _draw(guesses, longest_s, title=title, is_salted=is_salted, key=f"{key}-{name}")
     with st.container(key=f"{key}-words"):
         st.text(words(found) if found else _BEFORE)
@@ -70,7 +70,7 @@ _BEFORE = "Run to see whether the clock gives tenant A's diagnosis away."
 
 def _draw(guesses: tuple[Guess, ...], longest_s: float, *, title: str, is_salted: bool, key: str) -> None:
     rows = [(one.secret, one.salted if is_salted else one.together) for one in guesses]
-    live_chart(
+    chart_card(
         lambda: ttft_bars(rows, len(SECRETS), longest_s=longest_s, height=_HEIGHT),
         version=(tuple(rows), longest_s),
         key=key,

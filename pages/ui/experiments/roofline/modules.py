@@ -15,7 +15,7 @@ from inference.trace import Phase
 from pages.charts.roofline import modules as chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 _LENGTHS = (16, 64, 128, 256, 512, 1024, 2048)
@@ -41,16 +41,15 @@ def module_times(settings: ModuleSettings = _DEFAULT, *, key: str = "modules", i
     lab = state.laboratory()
     roofs = lab.ceilings if lab.ceilings and not doubt(lab.ceilings) else None
     guess = {one.phase: estimated(lab.engine.spec, roofs, one) for one in passes} if lab.engine and roofs else {}
-    with st.container(border=True, key=f"card-{key}-chart"):
-        live_chart(
-            lambda: chart.module_shares(passes, guess),
-            version=(passes, roofs),
-            key=f"{key}-chart",
-            title="Time per kind of module",
-            caption="Bars: measured. Grey ticks: the share that FLOPs and bytes alone would give, estimated.",
-            alt="Measured share of attention, MLP, norms, LM head and the rest in a prefill and in a decode step.",
-            table=lambda: _table(passes, guess),
-        )
+    chart_card(
+        lambda: chart.module_shares(passes, guess),
+        version=(passes, roofs),
+        key=f"{key}-chart",
+        title="Time per kind of module",
+        caption="Bars: measured. Grey ticks: the share that FLOPs and bytes alone would give, estimated.",
+        alt="Measured share of attention, MLP, norms, LM head and the rest in a prefill and in a decode step.",
+        table=lambda: _table(passes, guess),
+    )
     with st.container(key=f"{key}-reason"):
         told = [reason(one, guess.get(one.phase, {})) for one in passes]
         st.text("\n".join(told) or "Hooks time every module in passes that no run counts as steps.")

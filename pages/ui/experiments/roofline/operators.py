@@ -16,8 +16,8 @@ from inference.trace import Phase
 from pages.charts.roofline.operators import intensities
 from pages.ui import state
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import Table, chart_card
 
 RUNNING = "the running model"
 THIS_MACHINE = "this machine"
@@ -87,14 +87,13 @@ def operator_table(
     roofs = _roofs(roofs_of, bits)
     _chart(rows, roofs, key, version=(spec, num_tokens, batch, bits, roofs))
     phase = controls.choice("Phase of the table", _PHASES, settings.phase)
-    with st.container(border=True, key=f"card-{key}-table"):
-        size = f"{num_tokens:,} tokens" if phase == "prefill" else f"one token at context {num_tokens:,}"
-        data_table(
-            table(rows[phase], roofs.bandwidth, roofs.flops),
-            key=f"{key}-table",
-            title=f"{spec.name}, {phase} of {size}, batch {batch:,}, {bits}-bit weights: estimated",
-            caption=summary(rows[phase], roofs.bandwidth, roofs.flops) or roofs.words,
-        )
+    size = f"{num_tokens:,} tokens" if phase == "prefill" else f"one token at context {num_tokens:,}"
+    table_card(
+        table(rows[phase], roofs.bandwidth, roofs.flops),
+        key=f"{key}-table",
+        title=f"{spec.name}, {phase} of {size}, batch {batch:,}, {bits}-bit weights: estimated",
+        caption=summary(rows[phase], roofs.bandwidth, roofs.flops) or roofs.words,
+    )
 
 
 def _rows(spec: ModelSpec, num_tokens: int, batch: int) -> dict[Phase, Sequence[Operator]]:
@@ -126,18 +125,17 @@ def _roofs(roofs_of: str, bits: int) -> _Roofs:
 
 def _chart(rows: dict[Phase, Sequence[Operator]], roofs: _Roofs, key: str, version: object) -> None:
     ridge = roofs.flops / roofs.bandwidth if roofs.flops and roofs.bandwidth else None
-    with st.container(border=True, key=f"card-{key}-chart"):
-        live_chart(
-            lambda: intensities(rows, ridge),
-            version=version,
-            key=f"{key}-chart",
-            title="FLOP per byte of every operator",
-            caption=f"Left of the ridge memory is the limit, right of it arithmetic. The ridge is of {roofs.words}."
-            if ridge
-            else roofs.words,
-            alt="FLOP per byte of every operator in decode and in prefill, against the ridge.",
-            table=lambda: _chart_table(rows),
-        )
+    chart_card(
+        lambda: intensities(rows, ridge),
+        version=version,
+        key=f"{key}-chart",
+        title="FLOP per byte of every operator",
+        caption=f"Left of the ridge memory is the limit, right of it arithmetic. The ridge is of {roofs.words}."
+        if ridge
+        else roofs.words,
+        alt="FLOP per byte of every operator in decode and in prefill, against the ridge.",
+        table=lambda: _chart_table(rows),
+    )
 
 
 def _chart_table(rows: dict[Phase, Sequence[Operator]]) -> Table:

@@ -17,6 +17,7 @@ from pages.charts.roofline.measured import lab_roofline
 from pages.ui import state
 from pages.ui.experiments.roofline.text import caption, reason, table, verdict
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import live_chart
 from pages.ui.parts.measurement import known, run_job
 from pages.ui.parts.prediction import Outcome
@@ -46,7 +47,7 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
         has_begun = prompts is not None or known(batch_job()) is not None
         batches = run_job(batch_job(), key=f"{key}-batches", label="Measure decode") if has_begun else None
     placed = place(prompts, batches)
-    drawing = st.container(border=True, key=f"card-{key}-chart")
+    drawing = framed(f"{key}-chart")
     with row(key):
         sheet = _sheet(controls, settings)
         explained = _explained(controls, settings, placed)

@@ -14,8 +14,8 @@ from pages.charts.tokens import visible
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import SamplerSettings, at_once, next_token, sampler
 from pages.ui.parts.controls import Controls
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.prediction import Outcome, Prediction
 
 _PREDICTED_PROMPT, _PREDICTED_TOP_P = SamplerSettings().prompt, 0.9
@@ -49,10 +49,10 @@ def chain(settings: ChainSettings = _DEFAULT, *, key: str = "chain", is_fixed: b
     view = state.remembered(f"{key}-view", asked.version, lambda: _view(found, asked.params)) if found else None
     with drawing:
         left, right = st.columns([5, 4])
-        with left, st.container(border=True, key=f"card-{key}-curve"):
+        with left:
             _curve(view, shown, asked.version, key)
-        with right, st.container(border=True, key=f"card-{key}-table"):
-            data_table(
+        with right:
+            table_card(
                 stage_table(view),
                 key=f"{key}-table",
                 title="What each stage keeps",
@@ -62,8 +62,7 @@ def chain(settings: ChainSettings = _DEFAULT, *, key: str = "chain", is_fixed: b
     with below:
         with st.container(key=f"{key}-words"):
             st.text(" ".join(asked.problems) or (words(view) if view else " "))
-        with st.container(border=True, key=f"card-{key}-top"):
-            _top(view, shown, asked.version, key)
+        _top(view, shown, asked.version, key)
 
 
 def _view(found: NextToken, params: SamplingParams) -> ChainView:
@@ -74,7 +73,7 @@ def _view(found: NextToken, params: SamplingParams) -> ChainView:
 
 def _curve(view: ChainView | None, shown: str, version: object, key: str) -> None:
     size = f"all {view.vocab_size:,} tokens" if view else "the whole vocabulary"
-    live_chart(
+    chart_card(
         lambda: rank_curve(view, shown),
         version=(version, shown, view is None),
         key=f"{key}-curve",
@@ -87,7 +86,7 @@ def _curve(view: ChainView | None, shown: str, version: object, key: str) -> Non
 
 def _top(view: ChainView | None, shown: str, version: object, key: str) -> None:
     stage = view.stage(shown) if view else None
-    live_chart(
+    chart_card(
         lambda: top_tokens(stage),
         version=(version, shown, view is None),
         key=f"{key}-top",

@@ -11,9 +11,9 @@ from inference.sampling_lab.records import Draws
 from pages.charts.sampling.bars import bin_name, draw_counts
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import SamplerSettings, next_token, sampler
-from pages.ui.parts.card import Card, Figure, card
+from pages.ui.parts.card import Card, Figure, text_card
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 
 NUM_DRAWS = (100, 1_000, 10_000)
 SETTINGS, MODEL_ALONE = "these settings", "the model alone"
@@ -50,8 +50,8 @@ def draws(settings: DrawsSettings = _DEFAULT, *, key: str = "draws", is_fixed: b
     )
     with drawing:
         left, right = st.columns([5, 2])
-        with left, st.container(border=True, key=f"card-{key}-counts"):
-            live_chart(
+        with left:
+            chart_card(
                 lambda: draw_counts(view),
                 version=(version, view is None),
                 key=f"{key}-counts",
@@ -60,8 +60,8 @@ def draws(settings: DrawsSettings = _DEFAULT, *, key: str = "draws", is_fixed: b
                 alt="Bars of how often each token was drawn, with the expected count marked.",
                 table=lambda: counts_table(view),
             )
-        with right, st.container(border=True, key=f"card-{key}-test"):
-            card(verdict_card(view), key=f"{key}-test")
+        with right:
+            text_card(verdict_card(view), key=f"{key}-test")
     with st.container(key=f"{key}-problem"):
         st.text(" ".join(asked.problems) or " ")
 

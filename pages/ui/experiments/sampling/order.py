@@ -13,7 +13,8 @@ from pages.charts.tokens import visible
 from pages.ui import state
 from pages.ui.experiments.sampling.sampler import FIRST, LAST, SamplerSettings, next_token, sampler
 from pages.ui.parts.controls import Controls
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import data_table, table_card
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 
@@ -36,7 +37,7 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
     view = state.remembered(f"{key}-orders", asked.version, lambda: _view(found, asked.params)) if found else None
     with drawing:
         left, right = st.columns([5, 4])
-        with left, st.container(border=True, key=f"card-{key}-orders"):
+        with left, framed(f"{key}-orders"):
             live_chart(
                 lambda: order_curve(view),
                 version=(asked.version, view is None),
@@ -46,12 +47,12 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
                 alt="Probability against rank, with temperature before the cuts and after them.",
                 table=lambda: sets_table(view),
             )
-        with right, st.container(border=True, key=f"card-{key}-example"):
+        with right, framed(f"{key}-example"):
             _example(key)
         with right, st.container(key=f"{key}-told"):
             st.text(" ".join(asked.problems) or (words(view, asked.params) if view else " "))
-    with below, st.container(border=True, key=f"card-{key}-only"):
-        data_table(
+    with below:
+        table_card(
             sets_table(view),
             key=f"{key}-only",
             title="Tokens that only one order keeps",

@@ -28,7 +28,8 @@ from pages.ui.experiments.sampling.structure_text import (
 )
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.framed import framed
+from pages.ui.parts.live_chart import Table, chart_card, live_chart
 from pages.ui.parts.measurement import run_job
 
 _LARGEST_TYPED = 2_000_000  # characters; what is too large for a constraint still arrives, and is refused in words
@@ -76,16 +77,16 @@ def structure(settings: StructureSettings = _DEFAULT, *, key: str = "structure",
         run = run_job(job, key=f"{key}-run", label="Generate")
     picked = picked_step(run, key=f"{key}-strip") if run else None
     shown = picked if picked is not None else telling_step(run) if run else 0
-    with right, st.container(border=True, key=f"card-{key}-output"):
+    with right, framed(f"{key}-output"):
         st.caption(LEGEND)
         masked_strip(run, shown=shown, key=f"{key}-strip", hint=_HINT)
         with st.container(key=f"{key}-verdict"):
             st.text(_words(run, example))
         _mass_chart(run, shown, key)
     left, right = st.columns([3, 2])
-    with left, st.container(border=True, key=f"card-{key}-step"):
+    with left, framed(f"{key}-step"):
         _step(run, shown, key)
-    with right, st.container(border=True, key=f"card-{key}-cost"):
+    with right:
         _cost_chart(run, key)
 
 
@@ -147,7 +148,7 @@ def _mass_chart(run: StructuredRun | None, shown: int, key: str) -> None:
 
 
 def _cost_chart(run: StructuredRun | None, key: str) -> None:
-    live_chart(
+    chart_card(
         lambda: step_costs(run),
         version=run,
         key=f"{key}-cost",

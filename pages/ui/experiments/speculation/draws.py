@@ -12,9 +12,9 @@ from pages.charts.sampling.bars import draw_counts
 from pages.ui import state
 from pages.ui.experiments.sampling.draws import counts_table, verdict_card
 from pages.ui.experiments.speculation.strip import token_text
-from pages.ui.parts.card import card
+from pages.ui.parts.card import text_card
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.live_chart import live_chart
+from pages.ui.parts.live_chart import chart_card
 from pages.ui.parts.measurement import run_job
 
 _NUM_DRAWS = (500, 2_000, 10_000)
@@ -62,8 +62,8 @@ def speculation_draws(
     view = as_draws(run) if run else None
     with drawing:
         left, right = st.columns([5, 2])
-        with left, st.container(border=True, key=f"card-{key}-counts"):
-            live_chart(
+        with left:
+            chart_card(
                 lambda: draw_counts(view),
                 version=(job.name, run),
                 key=f"{key}-counts",
@@ -72,8 +72,8 @@ def speculation_draws(
                 alt="Bars of how often each token came out of speculation, with the expected count marked.",
                 table=lambda: counts_table(view),
             )
-        with right, st.container(border=True, key=f"card-{key}-test"):
-            card(verdict_card(view), key=f"{key}-test")
+        with right:
+            text_card(verdict_card(view), key=f"{key}-test")
         with st.container(key=f"{key}-words"):
             st.text(words(run) if run else _UNMEASURED)
 

@@ -17,8 +17,8 @@ from pages.ui import state
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation.text import sizes_table
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.data_table import data_table
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import run_job
 
 
@@ -47,15 +47,14 @@ def speculation_sizes(settings: SizesSettings = _DEFAULT, *, key: str = "sizes",
     runs = found.runs if found else ()
     with drawing:
         left, right = st.columns(2)
-        with left, st.container(border=True, key=f"card-{key}-tokens"):
+        with left:
             _tokens(runs, job.name, key)
-        with right, st.container(border=True, key=f"card-{key}-times"):
+        with right:
             _times(runs, job.name, key)
         with st.container(key=f"{key}-words"):
             st.text(words(runs) if len(runs) == len(SIZES) else _UNMEASURED)
-        with st.container(border=True, key=f"card-{key}-table"):
-            table, marked = sizes_table(runs)
-            data_table(table, key=f"{key}-table", title="Gain by number of drafts", caption=_GAIN, marked=marked)
+        table, marked = sizes_table(runs)
+        table_card(table, key=f"{key}-table", title="Gain by number of drafts", caption=_GAIN, marked=marked)
 
 
 _UNMEASURED = (
@@ -66,7 +65,7 @@ _GAIN = "Gain: tokens per pass over the time of a pass and its draft, in plain s
 
 
 def _tokens(runs: Sequence[Speculated], name: str, key: str) -> None:
-    live_chart(
+    chart_card(
         lambda: tokens_chart(runs),
         version=(name, tuple(runs)),
         key=f"{key}-tokens",
@@ -79,7 +78,7 @@ def _tokens(runs: Sequence[Speculated], name: str, key: str) -> None:
 
 def _times(runs: Sequence[Speculated], name: str, key: str) -> None:
     estimated_s = _estimated(runs)
-    live_chart(
+    chart_card(
         lambda: times_chart(runs, estimated_s),
         version=(name, tuple(runs), tuple(estimated_s.items())),
         key=f"{key}-times",

@@ -25,8 +25,9 @@ from pages.ui.experiments.speculation.text import (
     summary,
     theorem,
 )
-from pages.ui.parts.card import card
+from pages.ui.parts.card import text_card
 from pages.ui.parts.controls import Controls, row
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import live_chart
 from pages.ui.parts.measurement import finished, run_job
 from pages.ui.parts.prediction import Outcome, Prediction
@@ -68,17 +69,16 @@ def speculation(
     settings: SpeculationSettings = _DEFAULT, *, key: str = "speculation", is_fixed: bool = False
 ) -> None:
     """The blocks of both ways, what they come to, and the text with its accepted tokens marked."""
-    running, drawing = st.container(), st.container(border=True, key=f"card-{key}-rounds")
+    running, drawing = st.container(), framed(f"{key}-rounds")
     job = _asked(settings, key, is_fixed=is_fixed)
     with running:
         run = run_job(job, key=key, label="Run both ways")
     with drawing:
         _rounds(run, job.name, key)
-    with st.container(border=True, key=f"card-{key}-summary"):
-        card(summary(run), key=f"{key}-summary")
+    text_card(summary(run), key=f"{key}-summary")
     with st.container(key=f"{key}-words"):
         st.text(f"{explanation(run)}\n\n{theorem(run)}" if run and run.ending else UNMEASURED)
-    with st.container(border=True, key=f"card-{key}-text"):
+    with framed(f"{key}-text"):
         st.caption(_LEGEND)
         speculation_strip(run, key=f"{key}-strip")
         with st.container(key=f"{key}-same"):

@@ -13,7 +13,8 @@ from inference.planner.settings import PlanSettings
 from pages.charts.kv_cache.growth import cache_growth
 from pages.ui import state
 from pages.ui.experiments.kv_cache.growth import rule
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)
@@ -23,7 +24,7 @@ def cache_view(made: Plan, settings: PlanSettings) -> None:
     spec, batch_size = made.spec, made.workload.concurrency
     has_memory = made.hardware.memory_bytes is not None
     free = room(spec, made.hardware, context_len=1).free_bytes if has_memory else None
-    with st.container(border=True, key="card-planner-cache"):
+    with framed("planner-cache"):
         live_chart(
             lambda: cache_growth(
                 spec,
@@ -46,14 +47,13 @@ def cache_view(made: Plan, settings: PlanSettings) -> None:
         (spec, spec.weight_bits, spec.kv_bits),
         lambda: table([spec, *_others(spec)]),
     )
-    with st.container(border=True, key="card-planner-outweigh"):
-        data_table(
-            rows,
-            key="planner-outweigh",
-            title="The smallest batch whose caches outweigh the weights",
-            caption="by context, estimated; empty beyond the model's own. First this plan's; all at its widths",
-            marked=tuple((0, column) for column in range(len(rows.columns))),
-        )
+    table_card(
+        rows,
+        key="planner-outweigh",
+        title="The smallest batch whose caches outweigh the weights",
+        caption="by context, estimated; empty beyond the model's own. First this plan's; all at its widths",
+        marked=tuple((0, column) for column in range(len(rows.columns))),
+    )
 
 
 def _others(spec: ModelSpec) -> list[ModelSpec]:

@@ -1,12 +1,11 @@
 """How far off the planner is: against what others published, and against this machine's own sweeps."""
 
-import streamlit as st
-
 from inference.arithmetic.units import percent, seconds
 from inference.planner.published.error import Prediction, predictions, select, summary
 from inference.planner.published.runs import Kind
 from pages.charts.planner.error import agreement, off
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.planner.views.sweeps import sweeps_view
 
@@ -14,7 +13,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "deco
 
 
 def error_view() -> None:
-    with st.container(border=True, key="card-planner-agreement"):
+    with framed("planner-agreement"):
         live_chart(
             lambda: agreement(predictions()),
             version="published",
@@ -25,13 +24,12 @@ def error_view() -> None:
             alt="Predicted against published seconds of every row, on axes that grow by factors.",
             table=_all_rows,
         )
-    with st.container(border=True, key="card-planner-errors"):
-        data_table(
-            _errors(),
-            key="planner-errors",
-            title="How far off is this?",
-            caption="a fixed third of the published rows is held back: no value was fitted to it",
-        )
+    table_card(
+        _errors(),
+        key="planner-errors",
+        title="How far off is this?",
+        caption="a fixed third of the published rows is held back: no value was fitted to it",
+    )
     sweeps_view()
 
 

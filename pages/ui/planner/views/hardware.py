@@ -10,6 +10,7 @@ from inference.planner.ranking import Order, Rank, ordered, rank
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.rank import decides, name, ranking, value
 from pages.ui import state
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.planner.fields import key
 
@@ -34,7 +35,7 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
     order = ORDERS[chosen or "For decode"]
     ranks = state.remembered("planner-ranks", made, lambda: ranks_of(made))
     best = ordered(ranks, order)
-    with st.container(border=True, key="card-planner-rank"):
+    with framed("planner-rank"):
         live_chart(
             lambda: ranking(best, order, made.hardware.id),
             version=(made, order),

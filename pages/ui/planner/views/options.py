@@ -11,19 +11,20 @@ from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
 from pages.ui import state
 from pages.ui.parts.data_table import data_table
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table
 
 
 def options_view(made: Plan, settings: PlanSettings) -> None:
     found = state.remembered("planner-options", made, lambda: options(made))
-    with st.container(border=True, key="card-planner-options"):
+    with framed("planner-options"):
         data_table(
             table(found),
             key="planner-options-table",
             title="What each optimisation would change",
             caption="estimated; one at a time, for this plan",
         )
-    with st.container(border=True, key="card-planner-conditions"):
+    with framed("planner-conditions"):
         for one in found:
             st.text(f"{one.name}: {one.condition}" + f" Price: {one.price}" * bool(one.price))
 

@@ -1,17 +1,16 @@
 """Where the time of one request goes: by phase, and within a phase by what takes it."""
 
-import streamlit as st
-
 from inference.arithmetic.units import percent, seconds
 from inference.planner import Plan
 from inference.planner.parts import parts
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.request_time import request_time
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 
 def time_view(made: Plan, settings: PlanSettings) -> None:
-    with st.container(border=True, key="card-planner-time"):
+    with framed("planner-time"):
         live_chart(
             lambda: request_time(made),
             version=made,

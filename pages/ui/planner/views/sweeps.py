@@ -7,7 +7,7 @@ from inference.machine.sweep_jobs import context_job, prompt_job
 from inference.planner.own.machine import OwnPoint, held_against, median_error
 from inference.trace import Phase
 from pages.ui import state
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.measurement import run_job
 
@@ -35,13 +35,12 @@ def sweeps_view() -> None:
         for sweep in sweeps
         for point in held_against(sweep.spec, lab.ceilings, sweep.points, is_overlapped=is_overlapped)
     ]
-    with st.container(border=True, key="card-planner-sweeps"):
-        data_table(
-            _table(points),
-            key="planner-sweeps",
-            title=f"This machine's own sweeps: {lab.engine.spec.name}",
-            caption=_caption(points),
-        )
+    table_card(
+        _table(points),
+        key="planner-sweeps",
+        title=f"This machine's own sweeps: {lab.engine.spec.name}",
+        caption=_caption(points),
+    )
 
 
 def _caption(points: list[OwnPoint]) -> str:

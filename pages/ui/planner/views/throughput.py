@@ -9,6 +9,7 @@ from inference.planner.settings import PlanSettings
 from pages.charts.planner.curve import throughput
 from pages.ui import state
 from pages.ui.experiments.compared import way
+from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 
@@ -16,7 +17,7 @@ def throughput_view(made: Plan, settings: PlanSettings) -> None:
     points = state.remembered(
         "planner-curve", made, lambda: curve(made.spec, made.hardware, made.workload, made.deployment)
     )
-    with st.container(border=True, key="card-planner-curve"):
+    with framed("planner-curve"):
         live_chart(
             lambda: throughput(points, made),
             version=made,
