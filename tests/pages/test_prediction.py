@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.kv_cache.recompute import recompute_job
 from pages.ui.experiments.kv_cache.recompute import PREDICTION
+from pages.ui.parts.prediction import Bins
 from tests.pages.labs import choose, finish, texts
 
 CHARTS = "recompute-time"
@@ -66,3 +67,10 @@ def test_every_prediction_of_a_lab_is_about_its_first_view() -> None:
         first = views.partition(":")[2].partition(",")[0].strip().removeprefix("lambda: ").partition("(")[0]
         (source,) = [line for line in text.splitlines() if line.startswith("from") and "outcome" in line]
         assert first in source.partition(" import ")[2], page.name
+
+
+def test_a_value_falls_into_the_bin_whose_threshold_it_stays_under() -> None:
+    bins = Bins(((2.0, "under 2"), (10.0, "2 to 10")), "over 10")
+    assert bins.options == ("under 2", "2 to 10", "over 10")
+    names = [bins.name_of(value) for value in (0.5, 1.99, 2.0, 9.9, 10.0, 1e9)]
+    assert names == ["under 2", "under 2", "2 to 10", "2 to 10", "over 10", "over 10"]

@@ -22,6 +22,12 @@ def known(job: Job[T]) -> Experiment[T] | None:
     return experiments.get(job, state.learner()) if experiments else None
 
 
+def measured(job: Job[T]) -> T | None:
+    """What a measurement has given, whole or up to where it was cancelled; None while it runs and before."""
+    experiment = known(job)
+    return experiment.result if experiment else None
+
+
 def finished(job: Job[T]) -> T | None:
     """What a measurement gave once it had run to its end; None before."""
     found = known(job)

@@ -10,6 +10,23 @@ from pages.ui.parts.framed import framed
 
 
 @dataclass(frozen=True, slots=True)
+class Bins:
+    """The options of a question after a number, from small to large."""
+
+    named: tuple[tuple[float, str], ...]
+    """Thresholds, each with the name of what lies under it and under no other."""
+    above: str
+    """The name of everything from the last threshold on."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return (*(name for _, name in self.named), self.above)
+
+    def name_of(self, value: float) -> str:
+        return next((name for threshold, name in self.named if value < threshold), self.above)
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """A question asked before the measurement. All of it is ours: it may hold Markdown."""
 

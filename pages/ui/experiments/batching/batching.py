@@ -14,17 +14,16 @@ from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import table_card
 from pages.ui.parts.live_chart import chart_card
 from pages.ui.parts.measurement import finished, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
-_BINS = ((1.2, "under 1.2 times"), (1.5, "1.2 to 1.5 times"), (2.0, "1.5 to 2 times"))
-_ABOVE = "over 2 times"
+_GAINS = Bins(((1.2, "under 1.2 times"), (1.5, "1.2 to 1.5 times"), (2.0, "1.5 to 2 times")), "over 2 times")
 _OUTPUTS = [one.output_tokens for one in PRESETS[MIXED]]
 PREDICTION = Prediction(
     "batching",
     f"{len(_OUTPUTS)} requests of {min(_OUTPUTS)} to {max(_OUTPUTS)} output tokens share {SLOTS} slots. Static "
     "batching waits for the longest of each group. How many times its tokens per second does continuous batching "
     "give, which fills a slot as soon as it falls free?",
-    (*(name for _, name in _BINS), _ABOVE),
+    _GAINS.options,
 )
 _TOKEN_LIMITS = (32, 64, 128, 256, 512, 1024, MOST_TOKENS_PER_PASS)
 
@@ -136,5 +135,7 @@ def outcome() -> Outcome | None:
     static, continuous = found.arms
     times = continuous.tokens_per_s / static.tokens_per_s
     passes = len(static.passes) / len(continuous.passes)
-    right = next((name for most, name in _BINS if times < most), _ABOVE)
-    return Outcome(right, f"Measured: {significant(times)} times, for {significant(passes)} times fewer passes.")
+    return Outcome(
+        _GAINS.name_of(times),
+        f"Measured: {significant(times)} times, for {significant(passes)} times fewer passes.",
+    )

@@ -15,7 +15,7 @@ from pages.ui.experiments.disaggregation.two_processes import DEFAULT_JOB
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
-from pages.ui.parts.measurement import known
+from pages.ui.parts.measurement import measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def _table(rows: list[Moved]) -> Table:
 
 def _measured() -> str:
     """What the two processes here reached, if they have run."""
-    kept = known(DEFAULT_JOB)
-    rate = measured_link(kept.result) if kept and kept.result else None
+    comparison = measured(DEFAULT_JOB)
+    rate = measured_link(comparison) if comparison else None
     if rate is None:
         return "Serve both ways in the view Two processes to measure what a pipe on this machine carries."
     return f"Measured here, through a pipe between the two processes: {scaled(rate, 'B/s')}, the median."

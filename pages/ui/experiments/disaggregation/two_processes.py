@@ -22,14 +22,15 @@ from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.data_table import table_card
 from pages.ui.parts.live_chart import Table, chart_card
-from pages.ui.parts.measurement import known, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.measurement import measured, run_job
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
+_TIMES_THE_USUAL = Bins(((1.3, "nothing"), (3.0, "every token a little later")), "one long pause")
 PREDICTION = Prediction(
     "long-prompt-among-streams",
     "Two workers each write for two readers. A prompt of 400 tokens arrives at one of them. What do its two "
     "readers notice, if that worker also does the prefill?",
-    ("nothing", "every token a little later", "one long pause"),
+    _TIMES_THE_USUAL.options,
 )
 
 
@@ -200,15 +201,13 @@ def words(found: Comparison | None) -> str:
 
 def outcome() -> Outcome | None:
     """The longest pause against the usual one, colocated, from the default run; None before there is one."""
-    kept = known(DEFAULT_JOB)
-    found = kept.result if kept else None
+    found = measured(DEFAULT_JOB)
     served = found.of("colocated") if found else None
     if not found or not served or "colocated" not in _figures(found):
         return None
     gaps = [gap for place in range(4) for gap in itl_s(requests(served, found.asks)[place])]
     usual_s, longest_s = statistics.median(gaps), max(gaps)
-    right = PREDICTION.options[2 if longest_s > 3 * usual_s else 1 if longest_s > 1.3 * usual_s else 0]
     return Outcome(
-        right,
+        _TIMES_THE_USUAL.name_of(longest_s / usual_s),
         f"Measured, colocated: usually {seconds(usual_s)} between two tokens, at the longest {seconds(longest_s)}.",
     )

@@ -22,15 +22,14 @@ from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import finished, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
-_BINS = ((2.0, "under 2 times"), (10.0, "2 to 10 times"), (100.0, "10 to 100 times"))
-_ABOVE = "over 100 times"
+_TIMES = Bins(((2.0, "under 2 times"), (10.0, "2 to 10 times"), (100.0, "10 to 100 times")), "over 100 times")
 PREDICTION = Prediction(
     "recompute",
     f"Without the KV cache the model reads the whole text again for every token. How much longer does one token "
     f"take then, at {LONGEST:,} tokens of context, on this machine?",
-    (*(name for _, name in _BINS), _ABOVE),
+    _TIMES.options,
 )
 
 
@@ -155,6 +154,7 @@ def outcome() -> Outcome | None:
     if not found:
         return None
     times = ratio(found[-1])
-    right = next((name for most, name in _BINS if times < most), _ABOVE)
     at = found[-1][0].setting.context_len
-    return Outcome(right, f"Measured here: {significant(times)} times, for {at:,} times the tokens.")
+    return Outcome(
+        _TIMES.name_of(times), f"Measured here: {significant(times)} times, for {at:,} times the tokens."
+    )

@@ -16,14 +16,15 @@ from pages.ui import state
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
-from pages.ui.parts.measurement import known, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.measurement import measured, run_job
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
 TTFT, ITL = "TTFT by prompt length", "ITL by context length"
+_TIMES = Bins(((1.8, "less than 1.8 times"), (2.2, "1.8 to 2.2 times")), "more than 2.2 times")
 PREDICTION = Prediction(
     "twice-the-prompt",
     "The prompt gets twice as long, from 512 to 1,024 tokens. How much longer does its prefill take?",
-    ("less than 1.8 times", "1.8 to 2.2 times", "more than 2.2 times"),
+    _TIMES.options,
 )
 
 
@@ -133,15 +134,13 @@ def _sentence(rows: Compared, ceilings: Ceilings | None) -> str:
 
 def outcome() -> Outcome | None:
     """How much longer 1,024 tokens take than 512, from the sweep; None before it was measured."""
-    found = known(prompt_job())
-    points = found.result.points if found and found.result else ()
-    medians = {point.setting.num_query_tokens: point.median_s for point in points}
+    sweep = measured(prompt_job())
+    medians = {point.setting.num_query_tokens: point.median_s for point in sweep.points} if sweep else {}
     if not {512, 1024} <= medians.keys():
         return None
     ratio = medians[1024] / medians[512]
-    right = PREDICTION.options[0 if ratio < 1.8 else 1 if ratio <= 2.2 else 2]
     return Outcome(
-        right,
+        _TIMES.name_of(ratio),
         f"Measured: {seconds(medians[512])} and {seconds(medians[1024])}, {ratio:.3g} times. "
         "Short prompts pay a floor that does not grow, long ones an attention term that grows faster.",
     )

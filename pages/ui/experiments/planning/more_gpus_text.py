@@ -7,16 +7,15 @@ from inference.catalogue import hardware, models
 from inference.planner.deployment import PER_NODE
 from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, Way, use
 from pages.ui.parts.live_chart import Table
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
 _MODEL, _MACHINE, _COUNT = "llama-3.1-8b", "h100-sxm-80gb", 8
-_BINS = ((1.1, "no faster"), (2.5, "about twice as fast"), (6.0, "about 4 times"))
-_ABOVE = "about 8 times"
+_GAINS = Bins(((1.1, "no faster"), (2.5, "about twice as fast"), (6.0, "about 4 times")), "about 8 times")
 PREDICTION = Prediction(
     "more-gpus",
     "Llama-3.1-8B answers one person on an H100. Now eight H100 in one machine share the work, in the best way "
     "there is. How much faster does each token come, at best?",
-    (*(name for _, name in _BINS), _ABOVE),
+    _GAINS.options,
 )
 
 
@@ -26,10 +25,9 @@ def outcome() -> Outcome:
         Case(models()[_MODEL], hardware()[_MACHINE], is_at_best=is_at_best) for is_at_best in (True, False)
     )
     gain = _gain(best, _COUNT)
-    right = next((name for most, name in _BINS if gain < most), _ABOVE)
     step_s, alone_s = (use(best, "tensor parallel", count).plan.itl_s for count in (_COUNT, 1))
     return Outcome(
-        right,
+        _GAINS.name_of(gain),
         f"Estimated: with every layer split, {seconds(step_s)} instead of {seconds(alone_s)} at best, "
         f"{significant(gain)} times as fast; {significant(_gain(expected, _COUNT))} times with an engine of today. "
         "Copies of the model, or a pipeline of its layers: no faster at all.",

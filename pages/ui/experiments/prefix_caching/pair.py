@@ -31,16 +31,15 @@ from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.parts.measurement import finished, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
-_BINS = ((1.25, "hardly shorter"), (5.0, "up to 5 times"), (20.0, "5 to 20 times"))
-_ABOVE = "over 20 times"
+_TIMES = Bins(((1.25, "hardly shorter"), (5.0, "up to 5 times"), (20.0, "5 to 20 times")), "over 20 times")
 PREDICTION = Prediction(
     "prefix",
     f"A prompt that begins with a document of {SHARED_TOKENS:,} tokens has been answered. Another begins with the "
     "same document and asks another question. How many times shorter is its time to the first token, on this "
     "machine?",
-    (*(name for _, name in _BINS), _ABOVE),
+    _TIMES.options,
 )
 OWN = "Two prompts of your own"
 BLOCK_SIZES = (4, 8, 16, 32, 64, 128)
@@ -190,10 +189,9 @@ def outcome() -> Outcome | None:
     if found is None:
         return None
     times = found.speedup
-    right = next((name for most, name in _BINS if times < most), _ABOVE)
     warm = found.warm[0]
     return Outcome(
-        right,
+        _TIMES.name_of(times),
         f"Measured here: {significant(times)} times, with {warm.computed_tokens:,} of {warm.prompt_tokens:,} "
         "tokens left to compute.",
     )

@@ -9,17 +9,15 @@ from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.units import percent
 from inference.catalogue import hardware
-from inference.jobs.experiments import Job
 from inference.machine.placed import Placed, doubt, place, roofs_job, words
 from inference.machine.sweep_jobs import batch_job, prompt_job
-from inference.machine.sweeps import Sweep
 from pages.charts.roofline.measured import lab_roofline
 from pages.ui import state
 from pages.ui.experiments.roofline.text import caption, reason, table, verdict
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import live_chart
-from pages.ui.parts.measurement import known, run_job
+from pages.ui.parts.measurement import known, measured, run_job
 from pages.ui.parts.prediction import Outcome
 from pages.ui.parts.roofs_text import about_roofs
 
@@ -128,11 +126,6 @@ def _draw(
 
 def outcome() -> Outcome | None:
     """What the two sweeps say on the prediction; None until both points are measured."""
-    placed = {words(one.point.setting): one.rate for one in place(_known(prompt_job()), _known(batch_job()))}
+    placed = {words(one.point.setting): one.rate for one in place(measured(prompt_job()), measured(batch_job()))}
     prompt, step = placed.get("prefill of 512 tokens"), placed.get("decode at batch 1")
     return verdict(prompt, step) if prompt and step else None
-
-
-def _known(job: Job[Sweep]) -> Sweep | None:
-    found = known(job)
-    return found.result if found else None

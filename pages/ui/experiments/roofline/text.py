@@ -9,13 +9,17 @@ from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.machine.placed import Placed, reasons, words
 from pages.charts.run.explained import verdict as verdict_of
 from pages.ui.parts.live_chart import Table
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
+_FACTORS = Bins(
+    ((0.5, "the decode step"), (2.0, "about the same"), (10.0, "the prompt, 2 to 10 times")),
+    "the prompt, over 10 times",
+)
 PREDICTION = Prediction(
     "roofline-factor",
     "A prompt of 512 tokens in one pass, and one decode step: which reaches more of this machine's FLOP/s, "
     "and by what factor?",
-    ("the prompt, over 10 times", "the prompt, 2 to 10 times", "about the same", "the decode step"),
+    _FACTORS.options[::-1],
 )
 
 
@@ -102,7 +106,5 @@ def _longest(found: Explained) -> str:
 def verdict(prompt: float, step: float) -> Outcome:
     """For the FLOP/s of the two."""
     factor = prompt / step
-    over, some, same, other = PREDICTION.options
-    right = over if factor > 10 else some if factor > 2 else same if factor >= 0.5 else other
     told = f"{scaled(prompt, 'FLOP/s')} in prefill, {scaled(step, 'FLOP/s')} in decode, times measured"
-    return Outcome(right, f"{told}: {significant(factor)} times as much.")
+    return Outcome(_FACTORS.name_of(factor), f"{told}: {significant(factor)} times as much.")

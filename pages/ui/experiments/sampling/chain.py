@@ -16,14 +16,15 @@ from pages.ui.experiments.sampling.sampler import SamplerSettings, at_once, next
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.data_table import table_card
 from pages.ui.parts.live_chart import Table, chart_card
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
 _PREDICTED_PROMPT, _PREDICTED_TOP_P = SamplerSettings().prompt, 0.9
+_COUNTS = Bins(((10, "fewer than 10"), (101, "10 to 100"), (1_001, "100 to 1,000")), "over 1,000")
 PREDICTION = Prediction(
     "sampling-top-p",
     f"After “{_PREDICTED_PROMPT}”, how many tokens of the model's whole vocabulary does top-p "
     f"{_PREDICTED_TOP_P:g} keep?",
-    ("fewer than 10", "10 to 100", "100 to 1,000", "over 1,000"),
+    _COUNTS.options,
 )
 
 
@@ -159,9 +160,7 @@ def outcome() -> Outcome | None:
 
 def verdict(view: ChainView) -> Outcome:
     num_kept = view.last.num_kept
-    few, some, many, most = PREDICTION.options
-    right = few if num_kept < 10 else some if num_kept <= 100 else many if num_kept <= 1_000 else most
     return Outcome(
-        right,
+        _COUNTS.name_of(num_kept),
         f"{num_kept:,} of {view.vocab_size:,} tokens, computed from the model's own distribution at temperature 1.",
     )

@@ -30,16 +30,15 @@ from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import live_chart
 from pages.ui.parts.measurement import finished, run_job
-from pages.ui.parts.prediction import Outcome, Prediction
+from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
-_BINS = ((1.0, "slower"), (2.0, "1 to 2 times"), (4.0, "2 to 4 times"))
-_ABOVE = "over 4 times"
+_GAINS = Bins(((1.0, "slower"), (2.0, "1 to 2 times"), (4.0, "2 to 4 times")), "over 4 times")
 PREDICTION = Prediction(
     "speculation",
     f"The model is to repeat a text. Each round looks up {NUM_DRAFTED} tokens in the prompt as a draft and "
     f"verifies them in one pass, so a pass can yield up to {NUM_DRAFTED + 1} tokens. How many times as fast as "
     "plain decoding is that here?",
-    (*(name for _, name in _BINS), _ABOVE),
+    _GAINS.options,
 )
 SIZES = (1, 2, 3, 4, 6, NUM_DRAFTED, 12, 16, MOST_DRAFTED)
 _OWN = "own"
@@ -155,9 +154,8 @@ def outcome() -> Outcome | None:
     run = finished(speculation_job("copy"))
     if run is None:
         return None
-    right = next((name for most, name in _BINS if run.gain < most), _ABOVE)
     return Outcome(
-        right,
+        _GAINS.name_of(run.gain),
         f"Measured here: {significant(run.gain)} times, with {significant(run.tokens_per_pass)} tokens per pass "
         f"and passes that take {significant(run.pass_cost)} times a plain step.",
     )
