@@ -1,9 +1,12 @@
 """Everything that makes a run happen again: what the reproducing link, the exported code and the form all hold."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from urllib.parse import urlencode
 
+from inference.run.link import Parameter, read, written
 from inference.run.params import SamplingParams
 from inference.trace import Trace
 
@@ -68,14 +71,11 @@ class Recipe:
 
     def to_query(self) -> str:
         """The query string of the reproducing link."""
-        pairs = [("prompt", self.prompt), ("max", str(self.max_new_tokens)), ("steps", str(self.num_steps))]
-        pairs += [("sampling", self.params.spelled())] if self.params.spelled() else []
-        pairs += [("chat", "1")] if self.chat_template else []
-        pairs += [("stop", text) for text in self.stop]
-        pairs += [("forced", f"{index}:{token_id}") for index, token_id in self.forced.items()]
-        pairs += [("change", f"{index}:{params.spelled()}") for index, params in self.changes]
-        pairs += [("model", self.model)] if self.model else []
-        return urlencode(pairs)
+        value_of = partial(getattr, self)
+        items = [("stop", text) for text in self.stop]
+        items += [("forced", f"{index}:{token_id}") for index, token_id in self.forced.items()]
+        items += [("change", f"{index}:{params.spelled()}") for index, params in self.changes]
+        return urlencode([*written(_PARAMETERS, value_of), *items, *written([_MODEL], value_of)])
 
 
 def from_query(query: Mapping[str, list[str]]) -> tuple[Recipe | None, list[str]]:
@@ -84,71 +84,68 @@ def from_query(query: Mapping[str, list[str]]) -> tuple[Recipe | None, list[str]
     None where the link carries no prompt.
     """
     problems: list[str] = []
-
-    def read(name: str, parse: type[int], default: int, low: int, high: int) -> int:
-        text = query.get(name, [""])[-1]
-        if not text:
-            return default
-        try:
-            value = parse(text)
-        except ValueError:
-            value = low - 1
-        if low <= value <= high:
-            return value
-        problems.append(f"{name} must be a whole number from {low} to {high:,}, got {text[:40]!r}")
-        return default
-
-    prompt = query.get("prompt", [""])[-1]
-    if not prompt:
+    last = {name: texts[-1] for name, texts in query.items() if texts and texts[-1]}
+    if "prompt" not in last:
         return None, problems
     stop = [text for text in query.get("stop", []) if text]
     if len(stop) > MOST_STOPS or any(len(text) > LONGEST_STOP for text in stop):
         problems.append(f"stop texts are read up to {MOST_STOPS}, of at most {LONGEST_STOP} characters")
+
+    def refuse(_: Parameter, error: ValueError) -> None:
+        problems.append(str(error))
+
     recipe = Recipe(
-        prompt=prompt,
-        params=_params(query.get("sampling", [""])[-1], problems),
-        max_new_tokens=read("max", int, 64, 1, 100_000),
-        chat_template=query.get("chat", ["0"])[-1] == "1",
+        **read((*_PARAMETERS, _MODEL), last, refuse),
         stop=tuple(text[:LONGEST_STOP] for text in stop[:MOST_STOPS]),
-        num_steps=read("steps", int, 0, 0, 100_000),
-        forced=dict(_numbered(query.get("forced", []), "forced", problems)),
+        forced={index: int(token_id) for index, token_id in _at_steps(query, "forced", _FORCED, problems)},
         changes=tuple(
-            (index, _params(text, problems)) for index, text in _split(query.get("change", []), "change", problems)
+            (index, read([_SAMPLING], {"sampling": text}, refuse).get("params", SamplingParams()))
+            for index, text in _at_steps(query, "change", _CHANGE, problems)
         ),
-        model=query.get("model", [""])[-1][:200],
     )
     return recipe, problems
 
 
-def _params(text: str, problems: list[str]) -> SamplingParams:
+def _at_steps(
+    query: Mapping[str, list[str]], name: str, pattern: re.Pattern[str], problems: list[str]
+) -> list[tuple[int, str]]:
+    """What happens at which step, of a parameter that comes many times."""
+    texts = query.get(name, [])
+    if len(texts) > MOST_ITEMS:
+        problems.append(f"only the first {MOST_ITEMS} of {len(texts):,} {name} were read")
+    matches = [(text, pattern.fullmatch(text)) for text in texts[:MOST_ITEMS]]
+    problems += [f"{name} must look like 5:260, got {text[:40]!r}" for text, match in matches if not match]
+    return [(int(match[1]), match[2] or "") for _, match in matches if match]
+
+
+def _sampling(text: str) -> SamplingParams:
     try:
         return SamplingParams.from_spelled(text)
     except ValueError as error:
-        problems.append(f"sampling is left at greedy: {error}")
-        return SamplingParams()
+        raise ValueError(f"sampling is left at greedy: {error}") from None
 
 
-def _split(items: list[str], name: str, problems: list[str]) -> list[tuple[int, str]]:
-    pairs = []
-    if len(items) > MOST_ITEMS:
-        problems.append(f"only the first {MOST_ITEMS} of {len(items):,} {name} were read")
-    for item in items[:MOST_ITEMS]:
-        index, _, rest = item.partition(":")
-        if index.isascii() and index.isdigit() and len(index) < 7:
-            pairs.append((int(index), rest))
-        else:
-            problems.append(f"{name} must look like 5:260, got {item[:40]!r}")
-    return pairs
+def _whole(name: str, attribute: str, low: int, high: int) -> Parameter:
+    def number(text: str) -> int:
+        value = int(text) if text.strip().isdecimal() and len(text) < 20 else -1
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be a whole number from {low} to {high:,}, got {text[:40]!r}")
+        return value
+
+    return Parameter(name, attribute, number)
 
 
-def _numbered(items: list[str], name: str, problems: list[str]) -> list[tuple[int, int]]:
-    pairs = []
-    for index, rest in _split(items, name, problems):
-        if rest.isascii() and rest.isdigit() and len(rest) < 8:
-            pairs.append((index, int(rest)))
-        else:
-            problems.append(f"{name} must look like 5:260, got {f'{index}:{rest}'[:40]!r}")
-    return pairs
+_SAMPLING = Parameter("sampling", "params", _sampling, SamplingParams.spelled)
+_PARAMETERS = (
+    Parameter("prompt", "prompt", str),
+    _whole("max", "max_new_tokens", 1, 100_000),
+    _whole("steps", "num_steps", 0, 100_000),
+    _SAMPLING,
+    Parameter("chat", "chat_template", lambda text: text == "1", lambda is_chat: "1" if is_chat else ""),
+)
+_MODEL = Parameter("model", "model", lambda text: text[:200])
+_FORCED = re.compile(r"([0-9]{1,6}):([0-9]{1,7})")
+_CHANGE = re.compile(r"([0-9]{1,6})(?::(.*))?", re.DOTALL)
 
 
 def to_code(trace: Trace) -> str:

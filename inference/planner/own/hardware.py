@@ -7,7 +7,25 @@ from inference.arithmetic.spec import ModelSpec, Moe
 from inference.arithmetic.vector_params import UNCOUNTED, counted
 
 SOURCE = "typed by a learner"
-_LONGEST_NAME = 80
+LONGEST_NAME = 80
+SHAPE = {
+    "num_layers": ranges.LAYERS,
+    "hidden_size": ranges.WIDTH,
+    "intermediate_size": ranges.WIDTH,
+    "num_query_heads": ranges.HEADS,
+    "num_kv_heads": ranges.HEADS,
+    "head_dim": ranges.HEAD_WIDTH,
+    "vocab_size": ranges.VOCABULARY,
+    "max_context": ranges.CONTEXT,
+}
+EXPERTS = {
+    "num_experts": ranges.EXPERTS,
+    "experts_per_token": ranges.EXPERTS,
+    "expert_intermediate_size": ranges.WIDTH,
+    "num_shared_experts": ranges.COUNT,
+    "num_dense_layers": ranges.COUNT,
+}
+"""What a model is described by, in the order of `Moe`; a dense one by the numbers above alone."""
 
 
 def own_hardware(
@@ -26,7 +44,7 @@ def own_hardware(
     A peak that is left out is not supported or not known. What looks like a peak with sparsity is not refused:
     see `peak_warnings`.
     """
-    label = _name(name)
+    label = checked_name(name)
     memory = ranges.MEMORY_GB.number("memory_gb", memory_gb)
     bandwidth = ranges.BANDWIDTH_GB_S.number("bandwidth_gb_s", bandwidth_gb_s)
     sixteen_bit = ranges.TFLOPS.number("tflops_16bit", tflops_16bit)
@@ -49,63 +67,30 @@ def own_hardware(
     )
 
 
-def own_model(
-    name: str,
-    *,
-    num_layers: int,
-    hidden_size: int,
-    intermediate_size: int,
-    num_query_heads: int,
-    num_kv_heads: int,
-    head_dim: int,
-    vocab_size: int,
-    max_context: int,
-    is_tied: bool = False,
-    is_mlp_gated: bool = True,
-    num_experts: int | None = None,
-    experts_per_token: int | None = None,
-    expert_intermediate_size: int | None = None,
-    num_shared_experts: int = 0,
-    num_dense_layers: int = 0,
-) -> ModelSpec:
+def own_model(name: str, *, is_tied: bool = False, is_mlp_gated: bool = True, **numbers: int | None) -> ModelSpec:
     """A decoder with full attention in all layers, dense or with experts in all but the first layers.
 
-    Its parameters are counted with the norms of a Llama: two RMS norms per layer and a last one, no biases.
+    `numbers` by the names in SHAPE and, all or none, EXPERTS. The parameters are counted with the norms of a Llama:
+    two RMS norms per layer and a last one, no biases.
     """
-    label = _name(name)
-    experts = (num_experts, experts_per_token, expert_intermediate_size, num_shared_experts, num_dense_layers)
-    layers = ranges.LAYERS.whole("num_layers", num_layers)
+    label = checked_name(name)
+    shape = {field: within.whole(field, numbers.get(field)) for field, within in SHAPE.items()}
+    experts = {"num_shared_experts": 0, "num_dense_layers": 0, **numbers}
+    has_experts = any(experts.get(field) for field in EXPERTS)
     spec = ModelSpec(
         id=label,
         name=label,
-        num_layers=layers,
-        hidden_size=ranges.WIDTH.whole("hidden_size", hidden_size),
-        intermediate_size=ranges.WIDTH.whole("intermediate_size", intermediate_size),
-        num_query_heads=ranges.HEADS.whole("num_query_heads", num_query_heads),
-        num_kv_heads=ranges.HEADS.whole("num_kv_heads", num_kv_heads),
-        head_dim=ranges.HEAD_WIDTH.whole("head_dim", head_dim),
-        vocab_size=ranges.VOCABULARY.whole("vocab_size", vocab_size),
-        max_context=ranges.CONTEXT.whole("max_context", max_context),
+        **shape,  # type: ignore[arg-type]  # by name
         is_tied=_flag("is_tied", is_tied),
         total_params=UNCOUNTED,
-        layer_windows=(None,) * layers,
+        layer_windows=(None,) * shape["num_layers"],
         is_mlp_gated=_flag("is_mlp_gated", is_mlp_gated),
-        moe=_experts(*experts) if any(experts) else None,
+        moe=Moe(*(within.whole(field, experts.get(field)) for field, within in EXPERTS.items()))
+        if has_experts
+        else None,
         source=SOURCE,
     )
     return counted(spec, "llama")
-
-
-def _experts(
-    num_experts: int | None, per_token: int | None, width: int | None, num_shared: int, num_dense: int
-) -> Moe:
-    return Moe(
-        num_experts=ranges.EXPERTS.whole("num_experts", num_experts),
-        experts_per_token=ranges.EXPERTS.whole("experts_per_token", per_token),
-        expert_intermediate_size=ranges.WIDTH.whole("expert_intermediate_size", width),
-        num_shared_experts=ranges.COUNT.whole("num_shared_experts", num_shared),
-        num_dense_layers=ranges.COUNT.whole("num_dense_layers", num_dense),
-    )
 
 
 def _optional(name: str, value: float | None, within: Range) -> float | None:
@@ -118,8 +103,8 @@ def _flag(name: str, value: object) -> bool:
     return value
 
 
-def _name(value: object) -> str:
+def checked_name(value: object) -> str:
     text = value.strip() if isinstance(value, str) else ""
-    if not text or len(text) > _LONGEST_NAME:
-        raise ValueError(f"name must be text of 1 to {_LONGEST_NAME} characters, got {shown(value)}")
+    if not text or len(text) > LONGEST_NAME:
+        raise ValueError(f"name must be text of 1 to {LONGEST_NAME} characters, got {shown(value)}")
     return text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from inference.arithmetic.spec import ModelSpec
 from inference.planner.deployment import PER_NODE
-from inference.planner.own.hardware import own_model
+from inference.planner.own.hardware import EXPERTS, SHAPE, own_model
 from inference.planner.own.machine_link import machine_numbers
 from inference.planner.settings import PlanSettings, in_full
 from inference.planner.workloads import PRESETS
@@ -31,17 +31,6 @@ WHOLE = (
 BITS = ("weight_bits", "kv_bits")
 RATES = ("bandwidth_share", "layer_us", "flops_share", "attention_share", "is_overlapped")
 LINK = ("all_reduce_us", "link_gb_s")
-SHAPE = (
-    *("num_layers", "hidden_size", "intermediate_size", "num_query_heads", "num_kv_heads"),
-    *("head_dim", "vocab_size", "max_context"),
-)
-EXPERTS = (
-    "num_experts",
-    "experts_per_token",
-    "expert_intermediate_size",
-    "num_shared_experts",
-    "num_dense_layers",
-)
 MACHINE = ("memory_gb", "bandwidth_gb_s", "tflops_16bit", "tflops_fp8", "tflops_fp32", "link_gb_s", "tdp_w")
 
 

@@ -6,13 +6,14 @@ from inference import catalogue
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.spec import ModelSpec
 from inference.planner.efficiency import Efficiency
+from inference.planner.own.hardware import EXPERTS, SHAPE
 from inference.planner.own.machine import own_efficiency, own_machine
 from inference.planner.own.machine_link import typed_machine
 from inference.planner.own.pasted_config import LONGEST_TEXT, spec_from_json
 from inference.planner.own.pasted_quantisation import quantisation
 from inference.planner.own.peak_warnings import peak_warnings
 from pages.ui import state
-from pages.ui.planner.fields import EXPERTS, MACHINE, SHAPE, key, named, typed_model
+from pages.ui.planner.fields import MACHINE, key, named, typed_model
 
 _STARTING_MODEL, _STARTING_MACHINE = "llama-3.1-8b", "h100-sxm-80gb"
 _LABELS = {

@@ -111,7 +111,7 @@ REFUSED: tuple[tuple[str, Recipe, list[str]], ...] = (
         ["sampling is left at greedy: temperature cannot be ''; give a value like 0.8"],
     ),
     ("forced=", Recipe(prompt="Hello"), ["forced must look like 5:260, got ''"]),
-    ("forced=5", Recipe(prompt="Hello"), ["forced must look like 5:260, got '5:'"]),
+    ("forced=5", Recipe(prompt="Hello"), ["forced must look like 5:260, got '5'"]),
     ("forced=5%3A", Recipe(prompt="Hello"), ["forced must look like 5:260, got '5:'"]),
     ("forced=%3A5", Recipe(prompt="Hello"), ["forced must look like 5:260, got ':5'"]),
     (
