@@ -18,11 +18,11 @@ from pydantic import TypeAdapter
 
 from inference.arithmetic.metrics import Request
 from inference.cost import forward_work
+from inference.device import device_name
 from inference.engine import Engine
 from inference.jobs.worker import Worker
 from inference.latency.diagnosis import CAUSES, Case, Pass
 from inference.latency.request_events import in_chunks
-from inference.machine.device import device_name
 
 FOLDER = Path(__file__).parents[1] / "lessons/traces/diagnosis"
 NUM_TOKENS = 13  # of each answer: a prefill and 12 decode passes

@@ -9,7 +9,7 @@ import psutil
 import torch
 
 from inference import APP_VERSION
-from inference.machine.device import device_name
+from inference.device import device_name
 
 _PACKAGES = ("torch", "transformers", "streamlit", "plotly", "playwright", "websockets")
 

@@ -14,8 +14,9 @@ from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, 
 from inference.batching import presets as requests_of
 from inference.batching.lanes import requests_seen
 from inference.batching.records import Served
+from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import PRESETS as ARRIVALS
-from inference.disaggregation.records import Arrangement, Comparison, comparison_job, scenario
+from inference.disaggregation.records import Arrangement, Comparison, scenario
 from inference.disaggregation.records import requests as clients
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits

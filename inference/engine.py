@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from inference.arithmetic.spec import ModelSpec
-from inference.machine.device import DeviceClock, best_device, best_dtype, dtype_named
+from inference.device import DeviceClock, best_device, best_dtype, dtype_named
 from inference.run import tokens
 from inference.weights import WeightsError, find, loading, random_model
 

@@ -10,8 +10,8 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 
 from inference import APP_VERSION
+from inference.device import device_name
 from inference.engine import ATTENTION, Engine
-from inference.machine.device import device_name
 from inference.run.params import SamplingParams
 from inference.run.tokens import TokenBytes
 from inference.trace import Candidate, Metadata

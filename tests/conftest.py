@@ -41,8 +41,8 @@ def real() -> Engine:
 def known_roofs(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ceilings]:
     """A cache folder in which round roofs of this machine are remembered, so that nothing has to be measured."""
     from inference.arithmetic.roofline import Ceilings, Spread  # noqa: PLC0415
+    from inference.device import device_name  # noqa: PLC0415
     from inference.machine.ceilings import remember  # noqa: PLC0415
-    from inference.machine.device import device_name  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("known")
     roofs = Ceilings(

@@ -1,6 +1,7 @@
 """The requests the batching lab starts from. Each preset says what it is there to show; one has nothing to gain."""
 
-from inference.batching.records import Arrival, Comparison, Plan, serving_job
+from inference.batching.job import serving_job
+from inference.batching.records import Arrival, Comparison, Plan
 from inference.jobs.experiments import Job
 
 STATIC, CONTINUOUS = "static", "continuous"

@@ -11,8 +11,8 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from inference import APP_VERSION
+from inference.device import device_name
 from inference.files.cache_folder import cache_folder, write_whole
-from inference.machine.device import device_name
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 from inference import APP_VERSION
 from inference.arithmetic.roofline import MULTIPLY, OVERHEAD, READ, Ceilings, Spread
 from inference.arithmetic.units import scaled
+from inference.device import device_name
 from inference.engine import Engine
 from inference.files.cache_folder import cache_folder, write_whole
 from inference.jobs.bounded import Budget, Climb, Timed, part
 from inference.machine import roof_parts
-from inference.machine.device import device_name
 from inference.machine.elementwise import seconds_per_value, values
 
 log = logging.getLogger(__name__)

@@ -169,7 +169,7 @@ def _weight(spec: ModelSpec, setting: Setting) -> float:
 def _empty(engine: "Engine") -> Sweep:
     import torch  # noqa: PLC0415  # pages read sweeps, and must not wait for torch
 
-    from inference.machine.device import device_name  # noqa: PLC0415
+    from inference.device import device_name  # noqa: PLC0415
 
     return Sweep(
         points=(),

@@ -13,9 +13,9 @@ from inference.sampling_lab.draws import chi_square
 from inference.speculation.compare import begin
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.draft_sources import Proposal, Proposing, open_draft, probabilities
+from inference.speculation.draw_records import Bin, SampledDraws
 from inference.speculation.records import Request
 from inference.speculation.run import draw, verify
-from inference.speculation.sampled import Bin, SampledDraws
 
 _AT_ONCE = 50  # draws between two reports: together shorter than a pass
 _FEWEST_EXPECTED = 5.0  # per bin, Cochran's rule

@@ -1,6 +1,6 @@
 """Speculative decoding as jobs: a preset, or a learner's own prompt, decoded with speculation and without.
 
-No torch here, so that pages may import it; `speculative_run` decodes.
+No torch here, so that pages may import it; `run` decodes.
 """
 
 from collections.abc import Callable

@@ -1,17 +1,16 @@
 """One token decided many times over by draft and model: is it distributed as the model alone would draw it?
 
-No torch here, so that pages may import it; `speculative_draws` draws.
+No torch here, so that pages may import it; `draws` draws.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inference.arithmetic.ranges import Range
 from inference.jobs.experiments import Job, Work
-from inference.sampling_lab.records import ChiSquare
 from inference.speculation.draft import LOOK_UP
+from inference.speculation.draw_records import SampledDraws
 from inference.speculation.jobs import preset_request
-from inference.speculation.records import Request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -19,35 +18,6 @@ if TYPE_CHECKING:
 
 NUM_DRAWS = 2_000
 MOST_DRAWS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """A token, or all those together that are expected too seldom."""
-
-    token_id: int | None
-    num_tokens: int
-    count: int
-    expected: float
-    """Under the model's own distribution."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledDraws:
-    request: Request
-    context: str
-    """The end of the text behind which the token stands."""
-    drafted_id: int | None
-    """None where the draft itself draws, another token each time."""
-    num_draws: int
-    num_accepted: int
-    expected_acceptance: float
-    """The sum of min(p, q) over the vocabulary."""
-    is_mistaken: bool
-    """True if rejected drafts were replaced from p, not from what the draft left over."""
-    bins: tuple[Bin, ...]
-    test: ChiSquare | None
-    """None where nearly all the chance is one token's."""
 
 
 def draws_job(

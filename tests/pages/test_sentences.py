@@ -28,9 +28,9 @@ from inference.prefix_caching.records import Served as Cached
 from inference.prefix_caching.shared import Arrival, SharedRun
 from inference.prefix_caching.tenants import SECRETS, Guess, Tenants
 from inference.sampling_lab.records import ChiSquare
+from inference.speculation.draw_records import SampledDraws
 from inference.speculation.records import Repeat, Round, Speculated
 from inference.speculation.records import Request as Asked
-from inference.speculation.sampled import SampledDraws
 from pages.charts.latency.queueing import AtLoad
 from pages.charts.run.explained import explanation
 from pages.charts.run.run import step_work

@@ -11,18 +11,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.arithmetic.metrics import itl_s, ttft_s
+from inference.batching.job import serving_job
 from inference.batching.lanes import Span, lanes, requests_seen
 from inference.batching.presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
-from inference.batching.records import (
-    Arrival,
-    BatchPass,
-    Comparison,
-    Plan,
-    Served,
-    Share,
-    serving_job,
-    static_slots,
-)
+from inference.batching.records import Arrival, BatchPass, Comparison, Plan, Served, Share, static_slots
 from inference.jobs.limits import Limits
 from tests.inference.drained import drained
 from tests.inference.passes import outputs

@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from inference.disaggregation.records import Ask, Comparison, comparison_job
+from inference.disaggregation.job import comparison_job
+from inference.disaggregation.records import Ask, Comparison
 from inference.engine import Engine
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
@@ -134,7 +135,7 @@ print("written", flush=True)
 time.sleep(600)
 """
 _PARENT = """
-from inference.disaggregation.records import comparison_job
+from inference.disaggregation.job import comparison_job
 from inference.engine import Engine
 from inference.jobs.limits import Limits
 from tests.inference.disaggregation.test_faults import ASKS

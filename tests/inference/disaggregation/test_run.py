@@ -10,6 +10,7 @@ import torch
 
 from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.disaggregation.fleet_check import check
+from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import (
     PRESETS,
     Arrangement,
@@ -17,7 +18,6 @@ from inference.disaggregation.records import (
     Comparison,
     Pass,
     Served,
-    comparison_job,
     gaps,
     requests,
     scenario,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from inference.arithmetic.roofline import Ceilings
+from inference.device import device_name
 from inference.engine import Engine
 from inference.machine.ceilings import remembered
-from inference.machine.device import device_name
 from inference.machine.roof_parts import LADDER
 from tests.conftest import Measured
 

@@ -8,8 +8,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from inference.jobs.limits import Limits
+from inference.speculation.draw_records import SampledDraws
 from inference.speculation.records import Request
-from inference.speculation.sampled import SampledDraws, draws_job
+from inference.speculation.sampled import draws_job
 from tests.inference.drained import drained
 from tests.inference.passes import counted
 

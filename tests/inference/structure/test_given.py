@@ -12,7 +12,8 @@ from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.given import MAX_BYTES, check
 from inference.structure.grammar import Matcher
-from inference.structure.records import Constraint, Kind, Request, structured_job
+from inference.structure.job import structured_job
+from inference.structure.records import Constraint, Kind, Request
 from tests.inference.drained import drained
 from tests.inference.structure.test_run import masked
 

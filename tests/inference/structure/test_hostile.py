@@ -18,7 +18,8 @@ from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.check import judge
 from inference.structure.given import check
-from inference.structure.records import Constraint, Kind, Request, StructuredRun, structured_job
+from inference.structure.job import structured_job
+from inference.structure.records import Constraint, Kind, Request, StructuredRun
 from tests import hostile
 from tests.inference.drained import drained
 

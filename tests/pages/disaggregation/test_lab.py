@@ -6,17 +6,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inference.disaggregation.records import (
-    PRESETS,
-    Ask,
-    Comparison,
-    Pass,
-    Served,
-    StepTimes,
-    Transfer,
-    comparison_job,
-    scenario,
-)
+from inference.disaggregation.job import comparison_job
+from inference.disaggregation.records import PRESETS, Ask, Comparison, Pass, Served, StepTimes, Transfer, scenario
 from pages.charts.disaggregation.two_processes import Moved, gaps_chart, goodput_chart, lanes_chart, links_chart
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 

@@ -7,16 +7,8 @@ import streamlit as st
 
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.arithmetic.units import scaled, seconds, significant
-from inference.disaggregation.records import (
-    PRESETS,
-    Arrangement,
-    Comparison,
-    Served,
-    comparison_job,
-    is_done,
-    requests,
-    scenario,
-)
+from inference.disaggregation.job import comparison_job
+from inference.disaggregation.records import PRESETS, Arrangement, Comparison, Served, is_done, requests, scenario
 from pages.charts.disaggregation.two_processes import gaps_chart, lanes_chart
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row

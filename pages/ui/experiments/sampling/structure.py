@@ -9,7 +9,8 @@ from inference.files.json_text import json_text
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.examples import EXAMPLES, Example
-from inference.structure.records import Constraint, Request, StructuredRun, structured_job
+from inference.structure.job import structured_job
+from inference.structure.records import Constraint, Request, StructuredRun
 from pages.charts.sampling.structured import feasible_mass, step_costs
 from pages.ui import state
 from pages.ui.experiments.sampling.masked_strip import masked_strip, picked_step

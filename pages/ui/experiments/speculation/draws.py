@@ -7,7 +7,8 @@ import streamlit as st
 from inference.arithmetic.units import percent
 from inference.sampling_lab.records import Drawn, Draws
 from inference.speculation.draft import LOOK_UP, draft_name
-from inference.speculation.sampled import SampledDraws, draws_job
+from inference.speculation.draw_records import SampledDraws
+from inference.speculation.sampled import draws_job
 from pages.charts.sampling.bars import draw_counts
 from pages.ui import state
 from pages.ui.experiments.sampling.draws import counts_table, verdict_card
