@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.course import quiz
-from pages.ui.course.course import page_of
+from pages.ui.course.page import page_of
 from pages.ui.questions.answers import ask
 from pages.ui.screen import sentence
 from quizzes.progress.progress import ProgressError

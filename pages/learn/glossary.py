@@ -3,7 +3,8 @@
 import streamlit as st
 
 from lessons import written
-from pages.ui.course.course import course, page_of
+from pages.ui.course.course import course
+from pages.ui.course.page import page_of
 from pages.ui.parts.terms import define
 
 known = course()

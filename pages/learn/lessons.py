@@ -3,7 +3,8 @@
 import streamlit as st
 
 from pages.ui.course import progress as lesson_progress
-from pages.ui.course.course import course, page_of
+from pages.ui.course.course import course
+from pages.ui.course.page import page_of
 
 known = course()
 st.title("Lessons", anchor=False)

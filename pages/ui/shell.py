@@ -3,7 +3,8 @@
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.course.course import course, page_of
+from pages.ui.course.course import course
+from pages.ui.course.page import page_of
 from pages.ui.learner.forgetting import forget_if_wished
 from pages.ui.parts.focus import keep_focus
 from pages.ui.serving.addresses import PAGES, START, tab_title

@@ -7,7 +7,8 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.classes.assignment import Assignment, from_settings
-from pages.ui.course.course import course, page_of
+from pages.ui.course.course import course
+from pages.ui.course.page import page_of
 from pages.ui.learner import saved
 from pages.ui.screen import sentence
 from quizzes.progress.progress import MAX_NICKNAME_CHARS, ProgressError

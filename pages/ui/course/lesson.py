@@ -15,7 +15,8 @@ from lessons import (
 from lessons.reading.written import marks_in, terms_in
 from pages.ui import state
 from pages.ui.course import progress as lesson_progress
-from pages.ui.course.course import Course, course, page_of
+from pages.ui.course.course import Course, course
+from pages.ui.course.page import page_of
 from pages.ui.parts.boundary import boundary
 from pages.ui.parts.terms import define
 from pages.ui.questions.answers import ask

@@ -13,7 +13,6 @@ from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.planner.deployment import Workload
 from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
 from pages.charts.planner.more_gpus import more_gpus as chart
-from pages.ui.course.course import course, page_of
 from pages.ui.experiments.planning.more_gpus_text import (
     PREDICTION,
     all_table,
@@ -31,7 +30,6 @@ from pages.ui.parts.prediction import predict, veiled
 Pace = Literal["at best", "expected"]
 _PACES: tuple[Pace, ...] = ("at best", "expected")
 _MOST_US = 1_000_000
-_LESSON = "batching"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +95,6 @@ def more_gpus(settings: MoreGpusSettings = _DEFAULT, *, key: str = "more_gpus", 
             title=f"All {count} together" if count > 1 else "One alone",
             caption=_served(case),
         )
-    if not is_fixed:
-        _question()
 
 
 def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Case, int]:
@@ -156,9 +152,3 @@ def _served(case: Case) -> str:
 
 def _sentence(reason: str) -> str:
     return f"{reason[:1].upper()}{reason[1:]}."
-
-
-def _question() -> None:
-    lesson = next((one for one in course().lessons if one.quiz == _LESSON), None)
-    if lesson:
-        st.page_link(page_of(lesson), label=f"The written question is in lesson {lesson.number}")

@@ -8,6 +8,8 @@ from inference.planner import Plan
 from inference.planner.link import to_query
 from inference.planner.settings import PlanSettings
 from pages.ui import state
+from pages.ui.course.course import course
+from pages.ui.course.page import page_of
 from pages.ui.experiments.planning.layer_clock import layer_clock
 from pages.ui.experiments.planning.more_gpus import more_gpus
 from pages.ui.parts.boundary import boundary
@@ -19,6 +21,16 @@ from pages.ui.planner.views.options import options_view
 from pages.ui.planner.views.request_time import time_view
 from pages.ui.planner.views.throughput import throughput_view
 
+_LESSON = "batching"
+
+
+def _more_gpus() -> None:
+    more_gpus()
+    lesson = next((lesson for lesson in course().lessons if lesson.quiz == _LESSON), None)
+    if lesson:
+        st.page_link(page_of(lesson), label=f"The written question is in lesson {lesson.number}")
+
+
 _NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {
     "Time": time_view,
     "Throughput": throughput_view,
@@ -27,7 +39,7 @@ _NEED_A_PLAN: dict[str, Callable[[Plan, PlanSettings], None]] = {
     "Cache and weights": cache_view,
 }
 _FREE: dict[str, Callable[[], None]] = {
-    "Why not just more GPUs?": more_gpus,
+    "Why not just more GPUs?": _more_gpus,
     "The clock of the layers": layer_clock,
     "How far off?": error_view,
 }
