@@ -7,6 +7,7 @@ from benchmarks.models import default_engine
 from inference.arithmetic.roofline import Ceilings
 from inference.cost import forward_work
 from inference.engine import Engine
+from inference.jobs.drive import Drive
 from inference.machine.ceilings import measure
 
 _CONTEXT = 512
@@ -46,13 +47,10 @@ def _interleaved(engine: Engine) -> tuple[list[float], list[float], Ceilings]:
     engine.forward(prompt, cache)
     decode_s: list[float] = []
     prefill_s: list[float] = []
-    work = measure(engine)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return decode_s, prefill_s, end.value
+    drive = Drive(measure(engine))
+    for _ in drive:
         decode_s.append(engine.forward([1], cache).forward_s)
         cache.crop(-1)
         if len(decode_s) % _PREFILL_EVERY == 0:
             prefill_s.append(engine.forward(prompt, engine.new_cache()).forward_s)
+    return decode_s, prefill_s, drive.result

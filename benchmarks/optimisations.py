@@ -18,6 +18,7 @@ from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import PRESETS as ARRIVALS
 from inference.disaggregation.records import Arrangement, Comparison, scenario
 from inference.disaggregation.records import requests as clients
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
 from inference.prefix_caching import pair as prefix_pair
@@ -45,14 +46,10 @@ def run() -> list[Measurement]:
 
 
 def _done(job: Job[T], took_s: list[float]) -> T:
-    start, work = time.perf_counter(), job.begin(default_engine(), Limits())
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            took_s.append(time.perf_counter() - start)
-            result: T = end.value
-            return result
+    start = time.perf_counter()
+    result, _ = drained(job.begin(default_engine(), Limits()))
+    took_s.append(time.perf_counter() - start)
+    return result
 
 
 def _row(name: str, ratios: Sequence[float], least: float | None = None) -> Measurement:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
-from benchmarks.prediction import roofs, swept
+from benchmarks.prediction import swept
 from inference import catalogue
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Job
+from inference.machine.ceilings import measure
 from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
 from inference.machine.sweeps import Sweep
 from inference.planner.deployment import Deployment, Workload
@@ -38,7 +40,7 @@ def _own_sweeps() -> list[Measurement]:
     errors: dict[str, list[float]] = {name: [] for name in _SWEEPS}
     worst: dict[str, float] = dict.fromkeys(_SWEEPS, 0.0)
     for _ in range(_ROUNDS):
-        ceilings = roofs(engine)
+        ceilings, _ = drained(measure(engine))
         for name, job in _SWEEPS.items():
             points = swept(engine, job())[0].points
             found = held_against(engine.spec, ceilings, points, is_overlapped=is_overlapped)

@@ -10,6 +10,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.models import default_engine
 from inference.arithmetic.roofline import Ceilings
 from inference.engine import Engine
+from inference.jobs.drive import Drive, drained
 from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
 from inference.machine.ceilings import measure
@@ -25,7 +26,7 @@ def run() -> list[Measurement]:
     errors: dict[Phase, list[list[float]]] = {"prefill": [], "decode": []}
     took_s, first_s = [], []
     for _ in range(_ROUNDS):
-        ceilings = roofs(engine)
+        ceilings, _ = drained(measure(engine))
         sweeps = [swept(engine, job) for job in (prompt_job(), context_job(), batch_job())]
         took_s.append(sum(whole for _, whole, _ in sweeps))
         first_s.append(max(first for _, _, first in sweeps))
@@ -47,27 +48,14 @@ def _row(name: str, rounds: list[float], limit: float) -> Measurement:
     return Measurement(name, statistics.median(rounds), limit=limit, detail=detail)
 
 
-def roofs(engine: Engine) -> Ceilings:
-    work = measure(engine)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            ceilings: Ceilings = end.value
-            return ceilings
-
-
 def swept(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
     """The sweep, the seconds it took, and those to its first point."""
     start, first_s = time.perf_counter(), 0.0
-    work = job.begin(engine, Limits())
-    while True:
-        try:
-            report = next(work)
-        except StopIteration as end:
-            return end.value, time.perf_counter() - start, first_s
+    drive = Drive(job.begin(engine, Limits()))
+    for report in drive:
         if not first_s and report.partial is not None and report.partial.points:
             first_s = time.perf_counter() - start
+    return drive.result, time.perf_counter() - start, first_s
 
 
 def _error(engine: Engine, ceilings: Ceilings, point: Point) -> float:

@@ -84,6 +84,7 @@ class Measured:
 def measured(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     import torch  # noqa: PLC0415
 
+    from inference.jobs.drive import drained  # noqa: PLC0415
     from inference.machine.ceilings import measure  # noqa: PLC0415
 
     depths: list[int] = []
@@ -94,15 +95,8 @@ def measured(tiny: Engine, tmp_path_factory: pytest.TempPathFactory) -> Measured
 
     folder = tmp_path_factory.mktemp("cache")
     handle = torch.nn.modules.module.register_module_forward_hook(hook)
-    fractions: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TWOPHASES_CACHE", str(folder))
-        work = measure(tiny)
-        while True:
-            try:
-                fractions.append(next(work))
-            except StopIteration as end:
-                ceilings: Ceilings = end.value
-                break
+        ceilings, fractions = drained(measure(tiny))
     handle.remove()
     return Measured(folder, ceilings, fractions, depths)

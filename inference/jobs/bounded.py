@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from inference.arithmetic.units import seconds
+from inference.jobs.drive import Drive
 from inference.jobs.experiments import Report
 
 T = TypeVar("T")
@@ -93,23 +94,18 @@ def climb(sizes: Sequence[Size], budget: Budget, *, repeats: int) -> Generator[f
 
 def part(work: Generator[float, None, T], place: int, num_parts: int) -> Generator[float, None, T]:
     """One of several measurements in a row: yields the fraction of all of them."""
-    while True:
-        try:
-            yield (place + next(work)) / num_parts
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    drive = Drive(work)
+    for fraction in drive:
+        yield (place + fraction) / num_parts
+    return drive.result
 
 
-def reported(work: Generator[float, None, T], doing: str, at: float = 0.0) -> Generator[Report[Any], None, T]:
+def reported(work: Generator[object, None, T], doing: str, at: float = 0.0) -> Generator[Report[Any], None, T]:
     """As a part of an experiment that is not counted in its progress: every call is a report with these words."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    drive = Drive(work)
+    for _ in drive:
         yield Report(at, doing=doing)
+    return drive.result
 
 
 def _repeated(size: Size, budget: Budget, repeats: int) -> Generator[float, None, Timed]:

@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from inference.jobs.drive import Drive
 from inference.jobs.worker import BusyError, Worker
 
 if TYPE_CHECKING:
@@ -178,17 +179,14 @@ class Experiments:
 
     def _watched(self, one: Experiment[T], work: Work[T]) -> Generator[None, None, T]:
         one.started_s = time.monotonic()
+        drive = Drive(work)
         try:
-            while True:
-                report = next(work)
-                if report.partial is None:  # the newest partial result stays
-                    report = Report(report.fraction, one.report.partial, report.doing)
-                one.report = report
+            for report in drive:
+                partial = one.report.partial if report.partial is None else report.partial  # the newest stays
+                one.report = replace(report, partial=partial)
                 yield
-        except StopIteration as end:
-            result: T = end.value
-            self._end(one, result)
-            return result
+            self._end(one, drive.result)
+            return drive.result
         except (GeneratorExit, CancelledError):
             raise
         except (ValueError, RuntimeError, MemoryError) as error:

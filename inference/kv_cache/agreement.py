@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.units import seconds
 from inference.cost import forward_work
 from inference.jobs.bounded import PASS_S, Budget, reported
+from inference.jobs.drive import Drive
 from inference.jobs.experiments import Job, Report, Work
 from inference.run import tokens
 
@@ -70,15 +71,12 @@ def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) 
         for place, dtype in enumerate(dtypes):
             converted = engine.in_dtype(dtype)
             rate = None if converted is engine else (yield from _rate(converted, place / len(dtypes)))
-            work = both_ways(converted, dtype, num_tokens, rate)
-            try:
-                while True:
-                    report = next(work)
-                    known = (*found.dtypes, report.partial) if report.partial else found.dtypes
-                    fraction = (place + report.fraction) / len(dtypes)
-                    yield Report(fraction, Agreements(found.prompt_tokens, known), report.doing)
-            except StopIteration as end:
-                found = Agreements(found.prompt_tokens, (*found.dtypes, end.value))
+            drive = Drive(both_ways(converted, dtype, num_tokens, rate))
+            for report in drive:
+                known = (*found.dtypes, report.partial) if report.partial else found.dtypes
+                fraction = (place + report.fraction) / len(dtypes)
+                yield Report(fraction, Agreements(found.prompt_tokens, known), report.doing)
+            found = Agreements(found.prompt_tokens, (*found.dtypes, drive.result))
         return found
 
     return Job(f"agreement over {num_tokens} tokens in {', '.join(dtypes)}", Agreements, begin)

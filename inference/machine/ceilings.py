@@ -15,6 +15,7 @@ from inference.device import device_name
 from inference.engine import Engine
 from inference.files.cache_folder import cache_folder, write_whole
 from inference.jobs.bounded import Budget, Climb, Timed, part
+from inference.jobs.drive import drained
 from inference.machine import roof_parts
 from inference.machine.elementwise import seconds_per_value, values
 
@@ -75,20 +76,11 @@ def _slow(engine: Engine, products: Climb, product: Timed) -> tuple[str, ...]:
     """The sentence on a dtype whose larger products were too long, if float32 would have been far faster."""
     if engine.dtype == torch.float32 or not products.left_out:
         return ()
-    *_, same = _to_end(roof_parts.float32_product(engine, product.work, Budget(1.0))).timed
+    *_, same = drained(roof_parts.float32_product(engine, product.work, Budget(1.0)))[0].timed
     if product.best_s < _SLOW * same.best_s:
         return ()
     rates = [scaled(one.work / one.best_s, "FLOP/s") for one in (product, same)]
     return (f"{_name(engine)} has no fast arithmetic here: {rates[0]}, where float32 reaches {rates[1]}.",)
-
-
-def _to_end(work: Generator[float, None, Climb]) -> Climb:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            climbed: Climb = end.value
-            return climbed
 
 
 def _left_out(found: list[Climb]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import Work as PassWork
+from inference.jobs.drive import Drive
 from inference.jobs.experiments import Job, Report, Work
 from inference.machine.sweeps import Point, Setting, Sweep
 
@@ -125,13 +126,10 @@ def roofs_job(dtype: str) -> Job[Ceilings]:
     def run(engine: Engine) -> Work[Ceilings]:
         from inference.machine.ceilings import measure  # noqa: PLC0415  # pages import this module, and must not wait for torch
 
-        work = measure(engine.in_dtype(dtype))
-        while True:
-            try:
-                yield Report(next(work), doing=f"roofs in {dtype}")
-            except StopIteration as end:
-                ceilings: Ceilings = end.value
-                return ceilings
+        drive = Drive(measure(engine.in_dtype(dtype)))
+        for fraction in drive:
+            yield Report(fraction, doing=f"roofs in {dtype}")
+        return drive.result
 
     def begin(engine: Engine, limits: Limits) -> Work[Ceilings]:
         needed = 2 * engine.spec.weight_bytes  # a copy, and then the copy in the other format

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from inference.arithmetic.roofline import Ceilings
+from inference.jobs.drive import Drive
 from inference.jobs.experiments import Experiments
 from inference.jobs.worker import Worker
 from inference.machine.roof_watch import BEATEN, RoofWatch, higher
@@ -113,15 +114,14 @@ class Laboratory:
         if engine is None or self.ceilings_fraction is not None:
             return None
         self.ceilings_fraction, self.ceilings_problem = 0.0, ""
-        work = measure(engine)
+        drive = Drive(measure(engine))
 
         def report() -> Generator[None, None, Ceilings]:
             try:
-                while True:
-                    self.ceilings_fraction = next(work)
+                for fraction in drive:
+                    self.ceilings_fraction = fraction
                     yield
-            except StopIteration as end:
-                ceilings: Ceilings = end.value
+                ceilings = drive.result
                 if keep is not None:
                     ceilings = higher(keep, ceilings)
                     remember(engine, ceilings)

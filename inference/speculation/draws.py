@@ -1,18 +1,17 @@
 """One token of a speculative round drawn many times and counted against the chances that the model gives."""
 
-from collections.abc import Generator
-
 import torch
 from torch import Tensor
 
 from inference.engine import Engine
+from inference.jobs.bounded import reported
 from inference.jobs.experiments import Report, Work
 from inference.run import tokens
 from inference.sampling import step_rng
 from inference.sampling_lab.draws import chi_square
 from inference.speculation.compare import begin
 from inference.speculation.draft import LOOK_UP
-from inference.speculation.draft_sources import Proposal, Proposing, open_draft, probabilities
+from inference.speculation.draft_sources import Proposal, open_draft, probabilities
 from inference.speculation.draw_records import Bin, SampledDraws
 from inference.speculation.records import Request
 from inference.speculation.run import draw, verify
@@ -38,7 +37,7 @@ def draw_first(engine: Engine, request: Request, num_draws: int, *, is_mistaken:
         logits = engine.forward(text[num_cached:], cache).logits
         num_cached = len(text)
         yield Report(0.0, doing="looking for a draft")
-        proposal = yield from _reported(draft.propose(text, 1, plain.params, rng))
+        proposal = yield from reported(draft.propose(text, 1, plain.params, rng), "drafting")
         p = probabilities(logits, plain.params, text)
         if proposal.token_ids:
             break
@@ -65,16 +64,6 @@ def draw_first(engine: Engine, request: Request, num_draws: int, *, is_mistaken:
         bins=bins,
         test=chi_square([one.count for one in bins], [one.expected for one in bins]),
     )
-
-
-def _reported(work: Proposing) -> Generator[Report[SampledDraws], None, Proposal]:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            proposal: Proposal = end.value
-            return proposal
-        yield Report(0.0, doing="drafting")
 
 
 def count_bins(counts: Tensor, expected: Tensor) -> tuple[Bin, ...]:

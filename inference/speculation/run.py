@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from inference.engine import Engine
+from inference.jobs.drive import Drive
 from inference.run.params import SamplingParams
 from inference.sampling import step_rng
 from inference.speculation.draft_sources import Draft, Proposal, Proposing, probabilities
@@ -112,13 +113,9 @@ class Speculation:
 
 def _timed(work: Proposing) -> Generator[None, None, tuple[Proposal, float]]:
     """The proposal and the seconds it took; what others do with the device between its passes is left out."""
-    spent_s = 0.0
-    while True:
-        start = time.perf_counter()
-        try:
-            next(work)
-        except StopIteration as end:
-            proposal: Proposal = end.value
-            return proposal, spent_s + time.perf_counter() - start
+    drive, spent_s, start = Drive(work), 0.0, time.perf_counter()
+    for _ in drive:
         spent_s += time.perf_counter() - start
         yield
+        start = time.perf_counter()
+    return drive.result, spent_s + time.perf_counter() - start

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from inference.jobs.drive import Drive
 from inference.jobs.experiments import Job, Report, Work
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import preset_request
@@ -45,19 +46,15 @@ def sizes_job(
 
         done: tuple[Speculated, ...] = ()
         for place, one in enumerate(requests):
-            work = compare(engine, one, num_repeats)
-            while True:
-                try:
-                    report = next(work)
-                except StopIteration as end:
-                    done = (*done, end.value)
-                    break
+            drive = Drive(compare(engine, one, num_repeats))
+            for report in drive:
                 known = (*done, report.partial) if report.partial else done
                 yield Report(
                     (place + report.fraction) / len(requests),
                     BySize(known) if known else None,
                     f"{one.num_drafted} drafts a round",
                 )
+            done = (*done, drive.result)
         return BySize(done)
 
     return Job(f"speculation by size: {list(sizes)}, {request!r}, {num_repeats} repeats", BySize, begin)

@@ -15,8 +15,8 @@ from inference.batching.job import serving_job
 from inference.batching.lanes import Span, lanes, requests_seen
 from inference.batching.presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
 from inference.batching.records import Arrival, BatchPass, Comparison, Plan, Served, Share, static_slots
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
-from tests.inference.drained import drained
 from tests.inference.passes import outputs
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from inference.batching.job import serving_job
 from inference.batching.presets import LONG, MIXED, PRESETS, batching_job
 from inference.batching.records import Arrival, Plan
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
-from tests.inference.drained import drained
 from tests.inference.passes import failing_once, outputs
 
 pytestmark = pytest.mark.slow

@@ -25,8 +25,8 @@ from inference.disaggregation.records import (
 )
 from inference.disaggregation.wire import prompt_ids
 from inference.engine import Engine
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
-from tests.inference.drained import drained
 
 ASKS = (Ask(0.0, 12, 9), Ask(0.0, 8, 5), Ask(0.05, 100, 3), Ask(0.1, 6, 1))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inference.jobs.bounded import CALL_S, Budget, Climb, Size, Timed, climb
+from inference.jobs.drive import drained
 from inference.jobs.worker import Worker
-from tests.inference.drained import to_end
 
 
 class Counted:
@@ -24,7 +24,7 @@ class Counted:
 
 
 def found(counted: Counted, budget: Budget, repeats: int = 3) -> tuple[Climb, list[float]]:
-    return to_end(climb(counted.sizes, budget, repeats=repeats))
+    return drained(climb(counted.sizes, budget, repeats=repeats))
 
 
 def test_sizes_are_timed_from_the_smallest_up_with_one_warm_up_each() -> None:

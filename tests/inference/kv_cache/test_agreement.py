@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.kv_cache.agreement import PROMPT, Agreements, agreement_job, both_ways
 from inference.run.tokens import encode
-from tests.inference.drained import drained
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Experiments
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
@@ -23,7 +24,6 @@ from inference.kv_cache.recompute import (
     token_forwards,
 )
 from inference.machine.sweeps import Point, Setting, Sweep
-from tests.inference.drained import drained
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:

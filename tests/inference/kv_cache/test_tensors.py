@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.generation import Generation
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.kv_cache.formulas import by_query_heads, cache_bytes, formulas, right_formula
 from inference.kv_cache.tensors import MeasuredCache, measured_cache_job, value_norms
-from tests.inference.drained import drained
 
 if TYPE_CHECKING:
     from inference.engine import Engine

@@ -6,6 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from inference.engine import Engine
 from inference.jobs.bounded import Budget
+from inference.jobs.drive import drained
 from inference.machine.elementwise import _without_products, seconds_per_value, values
 
 
@@ -33,13 +34,8 @@ def test_the_twin_does_no_product_and_keeps_the_widths(engine: Engine) -> None:
 
 @pytest.mark.measures
 def test_its_time_is_measured_with_the_fraction_done(engine: Engine) -> None:
-    work, fractions = values(engine, Budget(30.0, 10.0)), []
-    while True:
-        try:
-            fractions.append(next(work))
-        except StopIteration as end:
-            seconds = seconds_per_value(end.value)
-            break
+    climb, fractions = drained(values(engine, Budget(30.0, 10.0)))
+    seconds = seconds_per_value(climb)
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] < 1
     assert 0 < seconds < 1e-6

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inference.jobs.experiments import Report, Work
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.kv_cache.recompute import recompute_job
 from inference.machine.sweep_io import COLUMNS, to_csv
@@ -25,19 +25,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.measures
 
 
-def _run(work: Work[Sweep]) -> tuple[Sweep, list[Report[Sweep]]]:
-    reports = []
-    while True:
-        try:
-            reports.append(next(work))
-        except StopIteration as end:
-            sweep: Sweep = end.value
-            return sweep, reports
-
-
 def _shapes(engine: Engine, cases: Sequence[Case]) -> tuple[list[int], Sweep]:
     with counted(engine) as passes:
-        sweep, _ = _run(measure(engine, cases))
+        sweep, _ = drained(measure(engine, cases))
     return passes, sweep
 
 
@@ -63,7 +53,7 @@ def test_every_pass_of_a_decode_ends_at_the_same_context_length(tiny: Engine) ->
         lambda module, args, kwargs, output: lengths.append(output.cache.get_seq_length()), with_kwargs=True
     )
     try:
-        _run(measure(tiny, [[decode(40, 3)]]))
+        drained(measure(tiny, [[decode(40, 3)]]))
     finally:
         forward.remove()
     assert lengths[0] == 39
@@ -85,7 +75,7 @@ def test_a_batch_is_fed_as_rows_of_one_pass(tiny: Engine) -> None:
         lambda module, args, kwargs, output: rows.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
     )
     try:
-        _run(measure(tiny, [[decode(10, 4)]]))
+        drained(measure(tiny, [[decode(10, 4)]]))
     finally:
         hook.remove()
     assert rows[0] == (1, 9), "the cache is filled once and repeated"
@@ -96,7 +86,7 @@ def test_without_time_the_smallest_setting_is_measured_once_and_the_others_are_s
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inference.machine.sweep_run.TOTAL_S", 0.0)
-    sweep, _ = _run(prompt_job((64, 4, 16)).begin(tiny, Limits()))
+    sweep, _ = drained(prompt_job((64, 4, 16)).begin(tiny, Limits()))
     assert [(point.setting.num_query_tokens, len(point.times_s)) for point in sweep.points] == [(4, 1)]
     assert sweep.left_out == (
         "Not measured: prefill of 16 tokens; the 0 s for all of it would not have been enough.",
@@ -109,7 +99,7 @@ def test_a_pass_expected_to_hold_others_up_is_left_out_with_both_arms_of_its_cas
 ) -> None:
     monkeypatch.setattr("inference.machine.sweep_run.PASS_S", 1e-9)
     with counted(tiny) as passes:
-        sweep, _ = _run(recompute_job((8, 32)).begin(tiny, Limits()))
+        sweep, _ = drained(recompute_job((8, 32)).begin(tiny, Limits()))
     assert max(passes) == 8
     assert [point.setting.context_len for point in sweep.points] == [8, 8]
     (sentence,) = sweep.left_out
@@ -117,7 +107,7 @@ def test_a_pass_expected_to_hold_others_up_is_left_out_with_both_arms_of_its_cas
 
 
 def test_reports_never_go_back_and_show_a_point_before_the_end(tiny: Engine) -> None:
-    _, reports = _run(measure(tiny, [[prefill(4)], [prefill(64)], [decode(64)]]))
+    _, reports = drained(measure(tiny, [[prefill(4)], [prefill(64)], [decode(64)]]))
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] <= 1
@@ -167,7 +157,7 @@ def test_arms_that_hold_their_caches_together_are_added(tiny: Engine) -> None:
 
 def test_the_default_sweeps_stop_at_the_models_context(tiny: Engine) -> None:
     for job in (prompt_job(), context_job()):
-        sweep, _ = _run(job.begin(tiny, Limits()))
+        sweep, _ = drained(job.begin(tiny, Limits()))
         assert max(point.setting.context_len for point in sweep.points) == 512
 
 
@@ -177,7 +167,7 @@ def test_jobs_with_other_values_have_other_names() -> None:
 
 
 def test_the_csv_holds_every_pass_and_the_numbers_of_its_point(tiny: Engine) -> None:
-    sweep, _ = _run(measure(tiny, [[prefill(16)], [decode(24, 2)]]))
+    sweep, _ = drained(measure(tiny, [[prefill(16)], [decode(24, 2)]]))
     rows = list(csv.DictReader(io.StringIO(to_csv(sweep))))
     assert tuple(rows[0]) == COLUMNS
     for point in sweep.points:

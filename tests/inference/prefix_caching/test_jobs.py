@@ -10,6 +10,7 @@ import pytest
 from inference.arithmetic.estimate import estimate
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Job
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
@@ -23,7 +24,6 @@ from inference.prefix_caching.prompts import document, question, with_change
 from inference.prefix_caching.records import Served, estimated_ttft_s
 from inference.prefix_caching.shared import Arrivals, SharedRun, shared_job
 from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
-from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 from tests.inference.prefix_caching.test_cache import num_references
 

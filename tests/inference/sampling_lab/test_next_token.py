@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.sampling_lab.next_token import find_token, prompt_job, step_job
-from tests.inference.drained import drained
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:

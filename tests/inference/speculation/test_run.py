@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import TypeAdapter
 
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import own_job, speculation_job
 from inference.speculation.records import Request, Speculated
-from tests.inference.drained import drained
 from tests.inference.passes import counted, failing_once
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import TypeAdapter
 
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.speculation.draw_records import SampledDraws
 from inference.speculation.records import Request
 from inference.speculation.sampled import draws_job
-from tests.inference.drained import drained
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from inference.engine import Engine
+from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
@@ -14,7 +15,6 @@ from inference.structure.given import MAX_BYTES, check
 from inference.structure.grammar import Matcher
 from inference.structure.job import structured_job
 from inference.structure.records import Constraint, Kind, Request
-from tests.inference.drained import drained
 from tests.inference.structure.test_run import masked
 
 LIMITS = Limits()

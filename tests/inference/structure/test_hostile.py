@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from inference.engine import Engine
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Experiments
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
@@ -21,7 +22,6 @@ from inference.structure.given import check
 from inference.structure.job import structured_job
 from inference.structure.records import Constraint, Kind, Request, StructuredRun
 from tests import hostile
-from tests.inference.drained import drained
 
 PATIENCE_S = 60
 LONGEST_STEP_S = 1.0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from inference.engine import Engine
 from inference.generation import Generation
+from inference.jobs.drive import drained
 from inference.jobs.experiments import Work
 from inference.run import tokens
 from inference.run.params import SamplingParams
@@ -19,7 +20,6 @@ from inference.structure.examples import EXAMPLES
 from inference.structure.grammar import Matcher
 from inference.structure.records import Constraint, Kind, Request, StructuredRun
 from inference.structure.run import generate
-from tests.inference.drained import drained
 from tests.inference.incomplete import engine, with_tokens_too_many
 
 NUM_SEEDS = 20
