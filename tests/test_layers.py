@@ -1,13 +1,11 @@
 """Imports go one way: the folders explain the program only as long as this holds."""
 
-import ast
 import sys
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.imports import ROOT, files, imports, reaches
+
 FORBIDDEN = {
     "inference": {"streamlit", "plotly", "pages", "lessons", "quizzes", "starlette"},
     "pages/charts": {"streamlit", "torch", "transformers", "pages.ui", "pages.lab", "pages.learn"},
@@ -18,49 +16,16 @@ FORBIDDEN = {
     "pages/check": {"torch", "transformers", "plotly", "pages.lab", "pages.learn"},
     "pages/lab": {"torch", "transformers", "plotly", "pages.learn"},
 }
-# The second order, inside inference: arithmetic stands below everything that needs a model.
-ARITHMETIC = (
-    "arithmetic/spec",
-    "arithmetic/architectures",
-    "arithmetic/hardware",
-    "cost",
-    "arithmetic/roofline",
-    "arithmetic/metrics",
-    "run/params",
-    "trace",
-)
-HEAVY = {"torch", "transformers", "pandas", "pydantic", "numpy"}
 OWNER = "pages/ui/state.py"
-
-
-def _files(folder: str) -> list[Path]:
-    return sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
-
-
-@cache
-def _imports(path: Path, *, only_top: bool = False) -> frozenset[str]:
-    tree = ast.parse(path.read_text())
-    nodes = tree.body if only_top else list(ast.walk(tree))
-    names: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(names)
-
-
-def _reaches(names: frozenset[str], forbidden: set[str]) -> set[str]:
-    return {name for name in names for root in forbidden if name == root or name.startswith(root + ".")}
 
 
 @pytest.mark.parametrize("folder", FORBIDDEN)
 def test_a_layer_imports_nothing_above_it(folder: str) -> None:
-    assert _files(folder), f"{folder} is empty: the rule would hold for nothing"
+    assert files(folder), f"{folder} is empty: the rule would hold for nothing"
     broken = {
         str(path.relative_to(ROOT)): found
-        for path in _files(folder)
-        if (found := _reaches(_imports(path), FORBIDDEN[folder] | {"benchmarks", "tests"}))
+        for path in files(folder)
+        if (found := reaches(imports(path), FORBIDDEN[folder] | {"benchmarks", "tests"}))
     }
     assert not broken
 
@@ -68,22 +33,15 @@ def test_a_layer_imports_nothing_above_it(folder: str) -> None:
 def test_figures_of_plotly_are_made_in_charts_only() -> None:
     users = {
         path.relative_to(ROOT).as_posix()
-        for path in _files("pages")
-        if "plotly" in {name.split(".")[0] for name in _imports(path)}
+        for path in files("pages")
+        if "plotly" in {name.split(".")[0] for name in imports(path)}
     }
     allowed = {"pages/ui/parts/live_chart.py", "pages/ui/server.py"}  # draws any figure; serves plotly.min.js
     assert {user for user in users if not user.startswith("pages/charts/")} <= allowed
 
 
-@pytest.mark.parametrize("name", ARITHMETIC)
-def test_arithmetic_imports_nothing_heavy(name: str) -> None:
-    assert not _reaches(_imports(ROOT / "inference" / f"{name}.py", only_top=True), HEAVY)
-
-
 def test_only_one_module_touches_the_session_state() -> None:
-    users = [
-        path.relative_to(ROOT).as_posix() for path in _files("pages") if "st.session_state" in path.read_text()
-    ]
+    users = [path.relative_to(ROOT).as_posix() for path in files("pages") if "st.session_state" in path.read_text()]
     assert users == [OWNER]
 
 
@@ -92,17 +50,13 @@ def test_whatever_is_wrong_is_caught_in_one_place_and_axes_by_factors_are_made_i
         ("pages", "except Exception", "pages/ui/parts/boundary.py"),
         ("pages/charts", "log10", "pages/charts/factors.py"),
     ):
-        assert [path.relative_to(ROOT).as_posix() for path in _files(folder) if words in path.read_text()] == [
-            owner
-        ]
+        assert [path.relative_to(ROOT).as_posix() for path in files(folder) if words in path.read_text()] == [owner]
 
 
 def test_only_weights_reach_the_network() -> None:
     reaching = {"requests", "httpx", "httpx2", "urllib.request", "socket", "http.client"}
     reaching |= {"huggingface_hub.snapshot_download"}
-    users = {
-        path.relative_to(ROOT).as_posix() for path in _files("inference") if _reaches(_imports(path), reaching)
-    }
+    users = {path.relative_to(ROOT).as_posix() for path in files("inference") if reaches(imports(path), reaching)}
     assert users <= {"inference/weights/__init__.py", "inference/weights/wheel.py"}
 
 
