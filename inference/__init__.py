@@ -2,7 +2,7 @@
 
 import os
 
-APP_VERSION = "0.1.0"
+APP_VERSION = "0.2.0"
 
 # OpenMP reads this once, when torch is loaded. Its threads otherwise spin at every barrier, and when anything else
 # wants a core (a browser is enough) each barrier waits for a thread that has been put aside. Measured on two cores
