@@ -2,6 +2,8 @@
 
 import plotly.graph_objects as go
 
+from inference.trace import Phase
+
 # The light palette, written once more in .streamlit/config.toml. Figures are drawn in it; in dark mode the
 # live chart exchanges each of these for the theme's own colour, so a figure never knows the mode.
 PREFILL = "#D55E00"
@@ -13,6 +15,7 @@ HAIRLINE = "#DFDCD3"
 CLEAR = "rgba(0,0,0,0)"
 
 COLOURS = {"prefill": PREFILL, "decode": DECODE}
+PHASES: tuple[Phase, ...] = ("prefill", "decode")
 MARKS = {"prefill": "square", "decode": "circle"}
 DASHED = {"color": ESTIMATE, "width": 1.5, "dash": "dash"}
 FONT = "Source Sans, sans-serif"

@@ -12,7 +12,7 @@ from inference.batching.lanes import requests_seen
 from inference.batching.prefill import Batched
 from inference.batching.records import Served
 from inference.machine.sweeps import Point
-from pages.charts.batching.lanes import axis, panels
+from pages.charts.batching.lanes import axis, panels, trace_axis
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure
 from pages.charts.quartiles import medians_ms, quartiles_ms
@@ -28,7 +28,7 @@ def gaps_chart(arms: Sequence[Served]) -> go.Figure:
     most = max((gap for each in seen for one in each[:-1] if one for gap in itl_s(one)), default=0.001)
     for number, requests in enumerate(seen):
         streams = [one for one in requests[:-1] if one]
-        here = f"y{number + 1}" if number else "y"
+        here = trace_axis(number)
         chart.add_scatter(
             x=np.array([time_s for one in streams for time_s in one.token_times_s[1:]]),
             y=np.array([gap * 1e3 for one in streams for gap in itl_s(one)]),

@@ -8,14 +8,12 @@ import plotly.graph_objects as go
 from inference.arithmetic.units import seconds
 from inference.batching.lanes import State, lanes
 from inference.batching.records import Served
-from inference.trace import Phase
 from pages.charts.factors import log_range
-from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure, label, literal
+from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, PHASES, figure, label, literal
 
 HEIGHT, SMALL = 384, 250
 _WIDTHS: dict[State, float] = {"waiting": 0.12, "prefill": 0.95, "decode": 0.62}
 _FILLS: dict[State, str] = {"waiting": ESTIMATE, **COLOURS}  # type: ignore[dict-item]
-_PHASES: tuple[Phase, ...] = ("prefill", "decode")
 _GAP = 0.15
 
 
@@ -50,7 +48,7 @@ def _lanes(chart: go.Figure, arm: Served, number: int) -> None:
                 for place, span in mine
             ],
             hoverinfo="text",
-            yaxis=f"y{number + 1}" if number else "y",
+            yaxis=trace_axis(number),
         )
     _ends(chart, arm, number)
 
@@ -76,16 +74,16 @@ def _ends(chart: go.Figure, arm: Served, number: int) -> None:
         marker={"symbol": "line-ns", "size": min(_lane_px(arm) + 2, 8), "line": {"color": INK, "width": 2}},
         name=f"{arm.plan.name}: done",
         hovertemplate="request %{y}: done after %{x:.3g} s<extra></extra>",
-        yaxis=f"y{number + 1}" if number else "y",
+        yaxis=trace_axis(number),
     )
 
 
 def tokens_chart(arms: Sequence[Served]) -> go.Figure:
     """Tokens fed by each pass: prompt tokens as squares, decode tokens as circles; the axis grows by factors."""
     chart = panels(arms, height=SMALL, y="tokens")
-    most = max((one.tokens(phase) for arm in arms for one in arm.passes for phase in _PHASES), default=10)
+    most = max((one.tokens(phase) for arm in arms for one in arm.passes for phase in PHASES), default=10)
     for number, arm in enumerate(arms):
-        for phase in _PHASES:
+        for phase in PHASES:
             fed = [
                 (end_s, one.tokens(phase))
                 for one, end_s in zip(arm.passes, arm.ends_s, strict=True)
@@ -98,7 +96,7 @@ def tokens_chart(arms: Sequence[Served]) -> go.Figure:
                 marker={"symbol": MARKS[phase], "size": 8 if phase == "prefill" else 4, "color": COLOURS[phase]},
                 name=f"{arm.plan.name}: {phase}",
                 hovertemplate=f"{phase}: %{{y}} tokens in the pass that ended at %{{x:.3g}} s<extra></extra>",
-                yaxis=f"y{number + 1}" if number else "y",
+                yaxis=trace_axis(number),
             )
         ticks = [tick for tick in (1, 10, 100, 1000) if tick <= most]
         span = log_range([1, most], below=1.6, above=2.8)
@@ -121,7 +119,7 @@ def blocks_chart(arms: Sequence[Served]) -> go.Figure:
             fillcolor="rgba(110,107,100,0.18)",
             name=f"{arm.plan.name}: blocks",
             hovertemplate=f"%{{y}} of {arm.plan.num_blocks} blocks at %{{x:.3g}} s<extra></extra>",
-            yaxis=f"y{number + 1}" if number else "y",
+            yaxis=trace_axis(number),
         )
         chart.update_layout({axis(number): {"range": [0, arm.plan.num_blocks * 1.3], "nticks": 4}})
     return chart
@@ -140,9 +138,8 @@ def panels(
         bottom = 1 - (number + 1) / count + (_GAP / 2 if number < count - 1 else 0)
         title = {"text": y, "font": {"size": 12, "color": ESTIMATE}, "standoff": 4}
         chart.update_layout({axis(number): plain | {"domain": [bottom, top], "anchor": "x", "title": title}})
-    last = f"y{count}" if count > 1 else "y"
     longest = max((arm.total_s for arm in arms), default=0.0)
-    chart.update_xaxes(anchor=last, range=[0, longest * 1.02 or 1])
+    chart.update_xaxes(anchor=trace_axis(count - 1), range=[0, longest * 1.02 or 1])
     chart.update_layout(barmode="overlay", margin={"l": 48, "r": 12, "t": 22, "b": 40})
     for number, (arm, text) in enumerate(zip(arms, labels or map(_label, arms), strict=True)):
         label(
@@ -151,7 +148,7 @@ def panels(
             1,
             f"<b>{literal(arm.plan.name)}</b>{literal(text)}",
             xref="paper",
-            yref=f"{'y' + str(number + 1) if number else 'y'} domain",
+            yref=f"{trace_axis(number)} domain",
             xanchor="left",
             yanchor="bottom",
         )
@@ -161,6 +158,11 @@ def panels(
 def axis(number: int) -> str:
     """The layout's name for the vertical axis of a panel."""
     return f"yaxis{number + 1}" if number else "yaxis"
+
+
+def trace_axis(number: int) -> str:
+    """The traces' name for it."""
+    return axis(number).replace("axis", "")
 
 
 def _label(arm: Served) -> str:

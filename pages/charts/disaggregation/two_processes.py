@@ -8,12 +8,11 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import scaled, seconds
 from inference.disaggregation.records import ARRANGEMENTS, Comparison, Served, gaps
-from inference.trace import Phase
+from pages.charts.batching.lanes import axis, trace_axis
 from pages.charts.factors import log_label, log_range
-from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, figure, label
+from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, PHASES, figure, label
 
 GAPS_HEIGHT, LANES_HEIGHT, HEIGHT = 360, 250, 330
-_PHASES: tuple[Phase, ...] = ("prefill", "decode")
 _SENT = "cache sent"
 _LANES = {"colocated": ("both, first", "both, second"), "disaggregated": ("prefill", "decode")}
 _ROWS = (*_LANES["colocated"], "prefill", _SENT, "decode")
@@ -28,7 +27,6 @@ def gaps_chart(found: Comparison | None) -> go.Figure:
         max((gap for served in found.served for gap in _gaps(found, served)[1]), default=1.0) if found else 1.0
     )
     for number, arrangement in enumerate(ARRANGEMENTS):
-        name = "y2" if number else "y"
         served = (found.of(arrangement) if found else None) or Served(arrangement)
         times, waited, places = _gaps(found, served) if found else ([], [], [])
         chart.add_scatter(  # an empty one too: the panels stand before there is anything in them
@@ -37,12 +35,12 @@ def gaps_chart(found: Comparison | None) -> go.Figure:
             mode="markers",
             marker={"color": DECODE, "size": 5, "symbol": "circle"},
             name=arrangement,
-            yaxis=name,
+            yaxis=trace_axis(number),
             customdata=np.array(places),
             hovertemplate=f"{arrangement}, request %{{customdata}}: %{{y:.3g}} ms<extra></extra>",
         )
-        axis = {"domain": _PANELS[number], "range": [0, longest * 1.08e3], "title": {"text": "ITL, ms, measured"}}
-        chart.update_layout({f"yaxis{number + 1 if number else ''}": axis})
+        panel = {"domain": _PANELS[number], "range": [0, longest * 1.08e3], "title": {"text": "ITL, ms, measured"}}
+        chart.update_layout({axis(number): panel})
         _panel_name(chart, arrangement, _PANELS[number][1])
     chart.update_layout(xaxis={"anchor": "y2"}, yaxis2={"anchor": "x"})
     return chart
@@ -66,7 +64,7 @@ def lanes_chart(found: Comparison | None) -> go.Figure:
         served = found.of(arrangement) if found else None
         if not served:
             continue
-        for phase in _PHASES:
+        for phase in PHASES:
             mine = [one for one in served.passes if one.phase == phase]
             lanes = [_LANES[arrangement][one.worker] for one in mine]
             _bars(

@@ -6,15 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.kv_cache.paged import Layout, Paged
-from pages.charts.palette import CARD, CLEAR, DECODE, ESTIMATE, INK, PREFILL, figure
+from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure
+from pages.charts.strips import DASHES, OUTLINE, edges, frame, name_rows
 
 _ROW = 46  # pixels a conversation
 _AROUND = 64  # pixels: the axis and its title
 _FEWEST = 3  # rows whose room is kept, so that a card does not shrink when the second learner arrives
 _HALF = 0.3  # of a strip's height
 _MOST_NUMBERED, _MOST_DIVIDED = 16, 120  # blocks side by side that still have room for a number, for an edge
-_OUTLINE = {"color": INK, "width": 1.2}
-_DASHES = {"color": ESTIMATE, "width": 1.2, "dash": "5px,4px"}
 
 
 def blocks(found: Layout) -> go.Figure:
@@ -32,22 +31,15 @@ def blocks(found: Layout) -> go.Figure:
     widest = max(max(row.conversation.reserved_tokens, len(row.table) * found.block_size) for row in rows)
     for place, row in enumerate(rows):
         end, size = len(row.table) * found.block_size, found.block_size
-        _outline(chart, place, (end, row.conversation.reserved_tokens), _DASHES)
-        _outline(chart, place, (0, row.num_shared * size), _OUTLINE)
-        _outline(chart, place, (row.conversation.cached_tokens, end), _OUTLINE)
+        _outline(chart, place, (end, row.conversation.reserved_tokens), DASHES)
+        _outline(chart, place, (0, row.num_shared * size), OUTLINE)
+        _outline(chart, place, (row.conversation.cached_tokens, end), OUTLINE)
     if widest <= _MOST_DIVIDED * found.block_size:
         _edges(chart, found)
     if widest <= _MOST_NUMBERED * found.block_size:
         _numbers(chart, found)
     chart.update_layout(margin={"l": 84, "r": 8, "t": 4, "b": 40}, barmode="overlay")
-    chart.update_yaxes(
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-        tickmode="array",
-        tickvals=list(range(len(rows))),
-        ticktext=[row.conversation.name for row in rows],
-        tickfont={"size": 13, "color": INK},
-    )
+    name_rows(chart, [row.conversation.name for row in rows])
     chart.update_xaxes(range=[0, widest * 1.01], showgrid=False)
     return chart
 
@@ -87,27 +79,18 @@ def _hover(row: Paged) -> str:
 
 def _outline(chart: go.Figure, place: int, span: tuple[int, int], line: dict[str, object]) -> None:
     if span[0] < span[1]:
-        chart.add_shape(
-            type="rect",
-            x0=span[0],
-            x1=span[1],
-            y0=place - _HALF,
-            y1=place + _HALF,
-            line=line,
-            fillcolor=CLEAR,
-        )
+        frame(chart, span, place, half_height=_HALF, line=line)
 
 
 def _edges(chart: go.Figure, found: Layout) -> None:
     """Where one block ends and the next begins: a trace for shared and one for own blocks, broken by gaps."""
-    for is_shared, line in ((True, _OUTLINE), (False, {"color": CARD, "width": 2})):
-        x: list[float | None] = []
-        y: list[float | None] = []
-        for place, number in _places(found):
-            if number and (number < found.rows[place].num_shared) == is_shared:
-                x += [number * found.block_size] * 2 + [None]
-                y += [place - _HALF, place + _HALF, None]
-        chart.add_scatter(x=x, y=y, mode="lines", line=line, name="edges", hoverinfo="skip")
+    for is_shared, line in ((True, OUTLINE), (False, {"color": CARD, "width": 2})):
+        spots = [
+            (number * found.block_size, place)
+            for place, number in _places(found)
+            if number and (number < found.rows[place].num_shared) == is_shared
+        ]
+        edges(chart, spots, half_height=_HALF, line=line)
 
 
 def _numbers(chart: go.Figure, found: Layout) -> None:

@@ -53,7 +53,9 @@ def cache_growth(
         at = low if is_late else context_len
         note(chart, at, size, words, is_left=not is_late, is_above=is_above, colour=ESTIMATE)
     if matching and low <= matching <= context_len:
-        _mark(chart, matching, spec.weight_bytes, is_late=is_late)
+        words = f"{matching:,.0f} tokens"
+        hover = f"as large as the weights at {words}, estimated"
+        crossing(chart, matching, spec.weight_bytes, words, hover, is_left=is_late)
     by_tokens(chart, low, context_len)
     by_bytes(chart, bytes_at(low), max(bytes_at(context_len), max(levels)[0]))
     if low < spec.max_context < context_len:
@@ -78,17 +80,18 @@ def _level(chart: go.Figure, ends: tuple[int, int], size: float) -> None:
     )
 
 
-def _mark(chart: go.Figure, tokens: float, size: float, *, is_late: bool) -> None:
+def crossing(chart: go.Figure, x: float, y: float, words: str, hover: str, *, is_left: bool) -> None:
+    """A diamond where two curves meet, with its words on the left above it or on the right below."""
     chart.add_scatter(
-        x=np.array([tokens]),
-        y=np.array([size]),
+        x=np.array([x]),
+        y=np.array([y]),
         mode="markers",
         marker={"symbol": "diamond", "size": 11, "color": CARD, "line": {"color": INK, "width": 2}},
         name="crossing",
-        hovertext=[f"as large as the weights at {tokens:,.0f} tokens, estimated"],
+        hovertext=[hover],
         hoverinfo="text",
     )
-    note(chart, tokens, size, f"{tokens:,.0f} tokens", is_left=is_late, is_above=is_late)
+    note(chart, x, y, words, is_left=is_left, is_above=is_left)
 
 
 def _end(chart: go.Figure, tokens: int) -> None:

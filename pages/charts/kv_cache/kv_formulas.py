@@ -7,10 +7,10 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import scaled, significant
 from pages.charts.palette import CLEAR, ESTIMATE, INK, figure, label
+from pages.charts.strips import DASHES
 
 HEIGHT = 262
 _HALF = 0.3  # of a bar's height
-_OUTLINE = {"color": ESTIMATE, "width": 1.2, "dash": "5px,4px"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def kv_formulas(bars: Sequence[Bar]) -> go.Figure:
                 x1=bar.num_bytes,
                 y0=place - _HALF,
                 y1=place + _HALF,
-                line=_OUTLINE,
+                line=DASHES,
                 fillcolor=CLEAR,
             )
     chart.update_layout(margin={"l": 96, "r": 8, "t": 4, "b": 4})

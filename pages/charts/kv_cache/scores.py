@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from inference.arithmetic.spec import ModelSpec
 from inference.arithmetic.units import scaled
 from inference.kv_cache.scores import Scores, outgrown_from
-from pages.charts.kv_cache.growth import by_bytes, by_tokens, note
-from pages.charts.palette import CARD, ESTIMATE, INK, figure
+from pages.charts.kv_cache.growth import by_bytes, by_tokens, crossing, note
+from pages.charts.palette import ESTIMATE, INK, figure
 
 HEIGHT = 330
 _SPAN = 1024  # the axis begins at this share of the tokens
@@ -25,7 +25,7 @@ _CURVES = (
 def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Figure:
     """Bytes up to `num_tokens`: scores grow with the square, the cache with the length; where they cross."""
     chart = figure(height=HEIGHT, x="tokens of the prompt", y="bytes, estimated")
-    crossing = outgrown_from(spec, bits=bits)
+    outgrown = outgrown_from(spec, bits=bits)
     low = max(1, num_tokens // _SPAN)
     lengths = sorted({*np.geomspace(low, num_tokens, _POINTS).round().astype(int).tolist()})
     found = [Scores(spec, length, bits) for length in lengths]
@@ -48,22 +48,10 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
         is_top = attribute == "stored_bytes"
         at = found[-1] if is_top else late if attribute == "kv_bytes" else middle
         note(chart, at.num_tokens, getattr(at, attribute), name, is_left=is_top, is_above=is_top, colour=colour)
-    if low <= crossing <= num_tokens:
-        _mark(chart, Scores(spec, crossing, bits))
+    if low <= outgrown <= num_tokens:
+        words = f"larger from {outgrown:,} tokens"
+        size = Scores(spec, outgrown, bits).stored_bytes
+        crossing(chart, outgrown, size, words, f"scores {words}, estimated", is_left=True)
     by_tokens(chart, low, num_tokens)
     by_bytes(chart, min(found[0].row_bytes, found[0].kv_bytes), max(found[-1].stored_bytes, found[-1].kv_bytes))
     return chart
-
-
-def _mark(chart: go.Figure, at: Scores) -> None:
-    words = f"larger from {at.num_tokens:,} tokens"
-    chart.add_scatter(
-        x=np.array([at.num_tokens]),
-        y=np.array([at.stored_bytes]),
-        mode="markers",
-        marker={"symbol": "diamond", "size": 11, "color": CARD, "line": {"color": INK, "width": 2}},
-        name="crossing",
-        hovertext=[f"scores {words}, estimated"],
-        hoverinfo="text",
-    )
-    note(chart, at.num_tokens, at.stored_bytes, words, is_left=True, is_above=True)

@@ -7,17 +7,15 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import percent, seconds
 from inference.planner.compare import Cost
-from inference.trace import Phase
-from pages.charts.palette import COLOURS, INK, figure, label, literal
+from pages.charts.palette import COLOURS, INK, PHASES, figure, label, literal
 
 HEIGHT = 250
-_PHASES: tuple[Phase, ...] = ("prefill", "decode")
 
 
 def plan_compare(costs: Sequence[Cost], names: Sequence[str], longest_s: float) -> go.Figure:
     """A bar per machine, the cheapest on top; hatched as nothing here is measured. `longest_s` ends the axis."""
     chart = figure(height=HEIGHT, x="s of the machine per conversation, estimated", y="")
-    for phase in _PHASES:
+    for phase in PHASES:
         values = [one.prefill_s if phase == "prefill" else one.decode_s for one in costs]
         chart.add_bar(
             y=list(range(len(costs))),

@@ -9,12 +9,12 @@ from inference.arithmetic.units import scaled
 from inference.prefix_caching.records import Served
 from inference.prefix_caching.shared import SharedRun
 from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure, label
+from pages.charts.strips import OUTLINE, edges, name_rows
 
 STRIP_HEIGHT, BARS_HEIGHT = 210, 300
 _HALF = 0.32  # of a strip's height
 _MOST_DIVIDED = 80  # blocks side by side whose edges can still be told apart
 _MOST_NAMED = 12  # bars with a number of their own
-_OUTLINE = {"color": INK, "width": 1.2}
 
 
 def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
@@ -41,7 +41,7 @@ def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
         x=np.array([served[place].cached_tokens for place in warm]),
         orientation="h",
         width=2 * _HALF,
-        marker={"color": CLEAR, "line": _OUTLINE},
+        marker={"color": CLEAR, "line": OUTLINE},
         name="from the cache",
         hovertext=[_hover(*rows[place]) for place in warm],
         hoverinfo="text",
@@ -50,30 +50,21 @@ def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
     _edges(chart, served, longest)
     chart.update_layout(barmode="overlay", margin={"l": 104, "r": 12, "t": 4, "b": 40})
     chart.update_xaxes(range=[0, longest * 1.01], showgrid=False)
-    chart.update_yaxes(
-        range=[num_rows - 0.5, -0.5],
-        showgrid=False,
-        tickmode="array",
-        tickvals=places,
-        ticktext=[name for name, _ in rows],
-        tickfont={"size": 13, "color": INK},
-    )
+    name_rows(chart, [name for name, _ in rows], num_rows)
     return chart
 
 
 def _edges(chart: go.Figure, served: Sequence[Served], longest: int) -> None:
     """Where one block ends and the next begins; of computed ones, only full blocks have an end."""
-    for is_hit, line in ((True, _OUTLINE), (False, {"color": CARD, "width": 1.5})):
-        x: list[float | None] = []
-        y: list[float | None] = []
-        for place, one in enumerate(served):
-            if longest > _MOST_DIVIDED * one.block_size:
-                return
-            numbers = range(1, one.hit_blocks) if is_hit else range(one.hit_blocks + 1, _num_full(one) + 1)
-            for number in numbers:
-                x += [number * one.block_size] * 2 + [None]
-                y += [place - _HALF, place + _HALF, None]
-        chart.add_scatter(x=x, y=y, mode="lines", line=line, name="edges", hoverinfo="skip")
+    if any(longest > _MOST_DIVIDED * request.block_size for request in served):
+        return
+    hit, computed = [], []
+    for place, request in enumerate(served):
+        hit += [(number * request.block_size, place) for number in range(1, request.hit_blocks)]
+        own = range(request.hit_blocks + 1, _num_full(request) + 1)
+        computed += [(number * request.block_size, place) for number in own]
+    edges(chart, hit, half_height=_HALF, line=OUTLINE)
+    edges(chart, computed, half_height=_HALF, line={"color": CARD, "width": 1.5})
 
 
 def token_bars(served: Sequence[Served], num_bars: int, x: str) -> go.Figure:
@@ -88,7 +79,7 @@ def token_bars(served: Sequence[Served], num_bars: int, x: str) -> go.Figure:
     chart.add_bar(
         x=at[warm],
         y=cached[warm],
-        marker={"color": CLEAR, "line": _OUTLINE},
+        marker={"color": CLEAR, "line": OUTLINE},
         name="from the cache",
         hovertext=[hover[place] for place in warm],
         hoverinfo="text",
@@ -118,7 +109,7 @@ def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
     chart.add_bar(
         x=at,
         y=kept_mb,
-        marker={"color": HAIRLINE, "line": _OUTLINE},
+        marker={"color": HAIRLINE, "line": OUTLINE},
         name="kept",
         hovertext=[
             f"after learner {place}: {one.num_kept:,} of {run.capacity:,} blocks kept, {one.num_evicted:,} evicted"
@@ -127,7 +118,7 @@ def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
         hoverinfo="text",
     )
     budget_mb = run.budget_bytes / 1e6
-    chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=budget_mb, y1=budget_mb, line=_OUTLINE)
+    chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=budget_mb, y1=budget_mb, line=OUTLINE)
     label(
         chart,
         0,

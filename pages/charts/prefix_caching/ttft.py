@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 from inference.arithmetic.units import seconds
 from inference.prefix_caching.chat import Turn
 from inference.prefix_caching.records import Served, median_ttft_s
-from pages.charts.palette import CARD, CLEAR, DASHED, ESTIMATE, INK, PREFILL, figure, label
+from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, PREFILL, figure, label
+from pages.charts.strips import DASHES, frame, name_rows
 
 BARS_HEIGHT, TURNS_HEIGHT = 210, 300
 _ROOM = 0.4  # of the turns' width, for the names of the lines
-_LIKELY = {"color": ESTIMATE, "width": 1.2, "dash": "5px,4px"}
 
 
 def ttft_bars(
@@ -59,26 +59,11 @@ def ttft_bars(
         end_ms = max(one.ttft_s for one in served) * 1e3
         label(chart, end_ms, place - shift, seconds(median_ttft_s(served)), xanchor="left", xshift=6)
     for place, value in enumerate(likely_s):
-        chart.add_shape(
-            type="rect",
-            x0=0,
-            x1=value * 1e3,
-            y0=place + shift - 0.15,
-            y1=place + shift + 0.15,
-            line=_LIKELY,
-            fillcolor=CLEAR,
-        )
+        frame(chart, (0, value * 1e3), place + shift, half_height=0.15, line=DASHES)
         label(chart, value * 1e3, place + shift, seconds(value), colour=ESTIMATE, xanchor="left", xshift=6)
     chart.update_layout(margin={"l": 84, "r": 12, "t": 4, "b": 40})
     chart.update_xaxes(range=[0, most_ms * 1.4], tickformat=",")
-    chart.update_yaxes(
-        range=[num_rows - 0.5, -0.5],
-        showgrid=False,
-        tickmode="array",
-        tickvals=list(range(len(rows))),
-        ticktext=[name for name, _ in rows],
-        tickfont={"size": 13, "color": INK},
-    )
+    name_rows(chart, [name for name, _ in rows], num_rows)
     return chart
 
 

@@ -13,11 +13,10 @@ from inference.machine.placed import Placed
 from inference.machine.placed import words as pass_words
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range
-from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, figure, literal
+from pages.charts.palette import CARD, COLOURS, ESTIMATE, INK, MARKS, PHASES, figure, literal
 from pages.charts.run.explained import shares, verdict
 
 HEIGHT = 380
-PHASES: tuple[Phase, ...] = ("prefill", "decode")
 _GIGA = 1e9
 _MAX_POINTS = 200  # of more points every n-th is drawn, and the last
 _LOW, _HIGH = 0.1, 2000.0  # FLOP per byte

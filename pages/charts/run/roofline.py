@@ -9,8 +9,8 @@ from inference.arithmetic.roofline import Ceilings, attainable
 from inference.arithmetic.units import significant
 from inference.trace import Step, Trace
 from pages.charts.factors import log_label, log_range
-from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, figure
-from pages.charts.run.run import HEIGHT, PHASES, step_work
+from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, PHASES, figure
+from pages.charts.run.run import HEIGHT, step_work
 
 _MAX_POINTS = 160  # of more passes every n-th is drawn, and the newest
 

@@ -16,6 +16,7 @@ from pages.charts.palette import (
     DASHED,
     DECODE,
     ESTIMATE,
+    PHASES,
     PREFILL,
     figure,
     literal,
@@ -24,7 +25,6 @@ from pages.charts.tokens import visible
 
 HEIGHT = 200
 MB = 1e6
-PHASES: tuple[Phase, ...] = ("prefill", "decode")
 _MAX_BARS = 160  # beyond it, latencies are drawn as one skyline
 
 
