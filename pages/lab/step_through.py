@@ -14,6 +14,7 @@ from pages.ui.run.charts import candidates_card, charts
 from pages.ui.run.controls import controls, prompt_form
 from pages.ui.run.text import metrics_row, pass_card, subtitle
 
+pending.take_in()
 screen = pending.screen()
 show_run_in_address(screen)
 

@@ -21,23 +21,27 @@ _POLL_S = 0.3
 _SETTLING_S = 1.0  # how often a page asks for the model's or the roofs' progress
 
 
-def screen() -> Screen:
-    """Take in what the worker has finished, then say what is to be drawn."""
+def take_in() -> None:
+    """Before the main screen is drawn: what the worker has finished, a link asks for, or has come to its end."""
     here = state.tab().run
     _start_link(here)
     _settle(here)
-    run, lab = state.live_run(), state.laboratory()
-    trace = here.opened or (run.trace if run else None)
+    trace = _trace(here)
     if trace is not None and not here.opened:
-        trace = replace(trace, ceilings=lab.ceilings)
         _meet_the_roofs(trace)
     last = len(trace.steps) - 1 if trace else -1
     if here.shown is not None and here.shown >= last:
         here.shown = None
-    shown = last if here.shown is None else here.shown
-    has_ended = trace is None or (shown == last and (trace.stop_reason is not None or here.opened is not None))
+    is_whole = trace is None or trace.stop_reason is not None or here.opened is not None
+    has_ended = is_whole and here.shown is None
     if here.pending is None and (has_ended or (here.target and last + 1 >= here.target)):
         here.is_playing, here.target = False, 0
+
+
+def screen() -> Screen:
+    """What is to be drawn."""
+    here, run, lab = state.tab().run, state.live_run(), state.laboratory()
+    trace = _trace(here)
     message = here.message
     if not message and run and run.was_released and not here.opened:
         message = (
@@ -45,7 +49,7 @@ def screen() -> Screen:
         )
     return Screen(
         trace=trace,
-        shown=shown,
+        shown=here.shown if here.shown is not None else len(trace.steps) - 1 if trace else -1,
         is_recorded=here.opened is not None,
         is_busy=here.pending is not None,
         is_playing=here.is_playing,
@@ -58,6 +62,12 @@ def screen() -> Screen:
         can_undo=bool(lab.runs and lab.runs.is_aside(state.learner()) and not here.opened),
         branches=tuple(run.branches) if run and not here.opened else (),
     )
+
+
+def _trace(here: RunView) -> Trace | None:
+    """The file that was opened, or the learner's run with the roofs as they are now."""
+    run = state.live_run()
+    return here.opened or (replace(run.trace, ceilings=state.laboratory().ceilings) if run else None)
 
 
 def _meet_the_roofs(trace: Trace) -> None:
