@@ -1,6 +1,7 @@
 """What the tensors of a KV cache themselves say: their bytes, and how long the values in them are."""
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.generation import Generation
     from inference.jobs.limits import Limits
+    from inference.trace import Step
 
 _CHUNK = 256  # tokens of a pass: a learner's step waits for one pass at most
 
@@ -49,6 +51,28 @@ def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
         return MeasuredCache(context_len, measured_kv_bytes(cache), engine.spec)
 
     return Job(f"bytes of a KV cache of {context_len} tokens", MeasuredCache, begin)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueNorms:
+    columns: "list[array[float]]"
+    """[layers] per position."""
+
+
+def value_norms_job(generation: "Generation", steps: "Sequence[Step]") -> Job[ValueNorms]:
+    """The values' norms, read between passes: only there the cache stands still. `steps` say of which cache."""
+
+    def begin(_engine: "Engine", _limits: "Limits") -> Work[ValueNorms]:
+        columns = value_norms(generation)
+        if columns is None:
+            raise ValueError(
+                "this run's cache was given up for memory, its values with it; the next token there rebuilds it."
+            )
+        yield Report(1.0)
+        return ValueNorms(columns)
+
+    made_of = (generation.trace.metadata.date, steps[-1].index, steps[-1].token_id)
+    return Job(f"norms of the values of {made_of}", ValueNorms, begin, is_kept=False)
 
 
 def value_norms(generation: "Generation") -> "list[array[float]] | None":

@@ -1,5 +1,6 @@
 """Asks for a measurement and shows it growing: one line with Measure, progress and Cancel, or its date."""
 
+from concurrent.futures import wait
 from typing import TypeVar
 
 import streamlit as st
@@ -14,6 +15,7 @@ from pages.ui.parts.clock import clock
 
 T = TypeVar("T")
 _LOOK_AGAIN_S = 0.5
+_PATIENCE_S = 1.5  # one pass is nearly always done by then; else its progress is drawn
 
 
 def known(job: Job[T]) -> Experiment[T] | None:
@@ -32,6 +34,18 @@ def finished(job: Job[T]) -> T | None:
     """What a measurement gave once it had run to its end; None before."""
     found = known(job)
     return found.result if found and found.state == "done" else None
+
+
+def at_once(job: Job[T]) -> T | None:
+    """What a single pass gives, asked for at the first look: None where it is not there within a moment."""
+    if state.laboratory().experiments is None:
+        return None
+    if known(job) is None and job.name not in state.tab().problems:
+        actions.start_measuring(job)
+        started = known(job)
+        if started and started.future:
+            wait([started.future], _PATIENCE_S)
+    return finished(job)
 
 
 def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:

@@ -12,10 +12,11 @@ from pages.charts.sampling.bars import top_tokens
 from pages.charts.sampling.curves import rank_curve
 from pages.charts.tokens import visible
 from pages.ui import state
-from pages.ui.experiments.sampling.sampler import SamplerSettings, at_once, next_token, sampler
+from pages.ui.experiments.sampling.sampler import SamplerSettings, next_token, sampler
 from pages.ui.parts.controls import Controls
 from pages.ui.parts.data_table import table_card
 from pages.ui.parts.live_chart import Table, chart_card
+from pages.ui.parts.measurement import at_once
 from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
 _PREDICTED_PROMPT, _PREDICTED_TOP_P = SamplerSettings().prompt, 0.9

@@ -1,6 +1,5 @@
 """What every view of the sampling lab shares: the context, its next token's logits, and the sampler's settings."""
 
-from concurrent.futures import wait
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -8,9 +7,9 @@ import streamlit as st
 from inference.jobs.experiments import Job
 from inference.run.params import SamplingParams
 from inference.sampling_lab.next_token import NextToken, find_token, prompt_job, step_job
-from pages.ui import actions, state
+from pages.ui import state
 from pages.ui.parts.controls import Controls, row
-from pages.ui.parts.measurement import run_job
+from pages.ui.parts.measurement import at_once, run_job
 from pages.ui.screen import sentence
 
 PROMPTS = {
@@ -22,7 +21,6 @@ PROMPTS = {
 TYPED, RUN = "a prompt typed here", "your run"
 FIRST, LAST = "first", "last"
 _TOP_K = (0, 1, 2, 3, 5, 10, 20, 40, 50, 100, 200, 500, 1_000, 10_000)
-_PATIENCE_S = 1.5  # one pass is nearly always done by then; else its progress is drawn
 _MOST_CHARS = 4_000
 
 
@@ -143,17 +141,3 @@ def next_token(job: Job[NextToken] | None, *, key: str) -> NextToken | None:
     if job is None:
         return None
     return at_once(job) or run_job(job, key=f"{key}-pass", label="Run")
-
-
-def at_once(job: Job[NextToken]) -> NextToken | None:
-    """The same without a line of its own: None where it is not there within a moment."""
-    experiments = state.laboratory().experiments
-    if experiments is None:
-        return None
-    found = experiments.get(job, state.learner())
-    if found is None and job.name not in state.tab().problems:
-        actions.start_measuring(job)
-        found = experiments.get(job, state.learner())
-        if found and found.future:
-            wait([found.future], _PATIENCE_S)
-    return found.result if found and found.state == "done" else None
