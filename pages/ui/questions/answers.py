@@ -7,10 +7,12 @@ from typing import Literal
 
 import streamlit as st
 
+from inference.jobs.predicted_run import predicted_run
 from inference.trace import Trace
 from pages.ui import state
 from pages.ui.learner import saved
-from pages.ui.questions.predict import RECORDED, show_prediction
+from pages.ui.parts.measurement import known
+from pages.ui.questions.predict import RECORDED, prompt_of, show_prediction
 from pages.ui.questions.question import given, show
 from pages.ui.screen import sentence
 from quizzes import Answer, PredictQuestion, Question, WrittenQuestion
@@ -28,9 +30,8 @@ def ask(question: Question, *, is_anew: bool = False) -> None:
         show_prediction(
             question,
             guess=_guess(question.id),
-            answer=state.tab().answering.answers.get(question.id),
+            answer=_take_in(question),
             on_commit=commit,
-            on_run_ended=_settled,
             on_recorded=take_recorded,
             problem=problems.get(_name(question.id), ""),
             before=_outcome_before(question.id),
@@ -148,12 +149,16 @@ def _outcome_before(question_id: str) -> bool | None:
     return before.is_correct
 
 
-def _settled(question: PredictQuestion, trace: Trace, run: str) -> Answer | None:
-    """The run has ended: the prediction it was made under is graded against it once."""
-    guess = _guess(question.id)
-    if guess is None:
+def _take_in(question: PredictQuestion) -> Answer | None:
+    """Before it is drawn: once the run of this prompt has ended, the prediction is graded against it, once."""
+    if state.laboratory().experiments is None:
+        return state.tab().answering.answers.get(question.id)
+    guess, job = _guess(question.id), predicted_run(prompt_of(question))
+    run = known(job)
+    if guess is None or run is None or run.state != "done" or run.result is None:
         return None
-    return state.remembered(f"settled {question.id}", run, lambda: _hold(question, guess, trace, run, ""))
+    name, trace = f"{job.name}\n{run.started_s}", run.result
+    return state.remembered(f"settled {question.id}", name, lambda: _hold(question, guess, trace, name, ""))
 
 
 def _hold(question: PredictQuestion, guess: str, trace: Trace, run: str, where: str) -> Answer:

@@ -15,6 +15,7 @@ from pages.ui.form import EXAMPLES
 from pages.ui.parts.clock import clock
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.measurement import known
 from pages.ui.questions.verdict import verdict
 from pages.ui.questions.worded import labelled, line
 from quizzes import Answer, PredictQuestion
@@ -30,21 +31,15 @@ def show_prediction(
     guess: str | None,
     answer: Answer | None,
     on_commit: Callable[[str], None],
-    on_run_ended: Callable[[PredictQuestion, Trace, str], Answer | None],
     on_recorded: Callable[[str], None],
     problem: str,
     before: bool | None = None,
 ) -> None:
-    """before: whether this guess was right on an earlier visit, whose run is gone; None if there was none.
-
-    on_run_ended(question, trace, name of the run) gives the answer at every drawing once the run has ended.
-    """
+    """before: whether this guess was right on an earlier visit, whose run is gone; None if there was none."""
     asked = question.asked("")
     with framed(question.id):
         st.markdown(f"**Predict first.** {asked.prompt}")
-        prompt = st.text_area(
-            "Prompt of the run", EXAMPLES["The lighthouse"], key=f"prompt-{question.id}", height=88
-        )
+        prompt = st.text_area("Prompt of the run", EXAMPLES["The lighthouse"], key=_prompt_key(question), height=88)
         line(asked, labelled("Your prediction", asked.unit), "Commit", before=guess or "", on_click=on_commit)
         if problem:
             st.text(problem)
@@ -61,15 +56,21 @@ def show_prediction(
             )
             trace = state.recorded(RECORDED) if answer else None
         else:
-            found = lab.experiments.get(job, state.learner())
-            trace = _run_line(question, f"You predicted {guess}{_EARLIER[before]}.", job, found)
-            answer = None
-            if found and found.state == "done" and trace:
-                answer = on_run_ended(question, trace, f"{job.name}\n{found.started_s}")
+            trace = _run_line(question, f"You predicted {guess}{_EARLIER[before]}.", job, known(job))
         if trace:
             _show_run(trace, question.id)
         if answer:
             verdict(answer.grade)
+
+
+def prompt_of(question: PredictQuestion) -> str:
+    """What its run is asked, also before the question is drawn."""
+    typed = state.widget_value(_prompt_key(question))
+    return typed if isinstance(typed, str) else EXAMPLES["The lighthouse"]
+
+
+def _prompt_key(question: PredictQuestion) -> str:
+    return f"prompt-{question.id}"
 
 
 def _run_line(
