@@ -13,6 +13,7 @@ from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.roofs_text import about_roofs
 from pages.ui.parts.token_strip import token_strip
 
+state.laboratory().doubt_ceilings()
 replay = actions.start_replay()
 trace = replay.trace
 recording = replay.recorded
@@ -58,7 +59,6 @@ def machine_card() -> None:
     lab = state.laboratory()
     if was_settling and not lab.is_settling:
         st.rerun()  # the whole page once, which ends the timer
-    lab.doubt_ceilings()
     status, ceilings = lab.status, lab.ceilings
     with framed("machine"):
         words = status.sentence + (f" ({status.elapsed_s:.0f} s)" if status.state == "loading" else "")
