@@ -16,7 +16,7 @@ _EMPTY = Workload(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Scenario:
     """What is served on what, whatever the way."""
 
     spec: ModelSpec
@@ -58,30 +58,30 @@ class Use:
         return None if each is None else each * self.plan.deployment.replicas
 
 
-def use(case: Case, way: Way, count: int) -> Use:
+def use(scenario: Scenario, way: Way, count: int) -> Use:
     """Predict one way. A split that cuts a head, and a pipeline with fewer layers than stages, are refused."""
-    machine = replace(case.hardware, interconnect_bandwidth=None) if case.is_at_best else case.hardware
+    machine = replace(scenario.hardware, interconnect_bandwidth=None) if scenario.is_at_best else scenario.hardware
     deployment = Deployment(
-        weight_bits=case.spec.weight_bits,
-        kv_bits=case.spec.kv_bits,
+        weight_bits=scenario.spec.weight_bits,
+        kv_bits=scenario.spec.kv_bits,
         replicas=count if way == "replicas" else 1,
         pipeline_parallel=count if way == "pipeline" else 1,
         tensor_parallel=count if way == "tensor parallel" else 1,
-        all_reduce_s=_latency_s(case, way, count),
-        efficiency=AT_BEST if case.is_at_best else None,
+        all_reduce_s=_latency_s(scenario, way, count),
+        efficiency=AT_BEST if scenario.is_at_best else None,
     )
-    return Use(way, count, plan(case.spec, machine, case.workload, deployment))
+    return Use(way, count, plan(scenario.spec, machine, scenario.workload, deployment))
 
 
-def side_by_side(case: Case) -> tuple[tuple[Use, ...], tuple[str, ...]]:
+def side_by_side(scenario: Scenario) -> tuple[tuple[Use, ...], tuple[str, ...]]:
     """Every way at every count; and for each way that cannot go on, why. What no way can serve is refused."""
-    use(case, "replicas", 1)
+    use(scenario, "replicas", 1)
     possible: list[Use] = []
     refused: dict[Way, str] = {}
     for way in WAYS:
         for count in COUNTS:
             try:
-                possible.append(use(case, way, count))
+                possible.append(use(scenario, way, count))
             except ValueError as problem:
                 refused.setdefault(way, str(problem))
     return tuple(possible), tuple(refused.values())
@@ -89,14 +89,14 @@ def side_by_side(case: Case) -> tuple[tuple[Use, ...], tuple[str, ...]]:
 
 def step_s(spec: ModelSpec, hardware: Hardware, count: int) -> float:
     """Seconds at best of one decode step with an empty cache, split over `count` by tensor parallelism."""
-    return use(Case(spec, hardware), "tensor parallel", count).plan.itl_s
+    return use(Scenario(spec, hardware), "tensor parallel", count).plan.itl_s
 
 
-def _latency_s(case: Case, way: Way, count: int) -> float:
+def _latency_s(scenario: Scenario, way: Way, count: int) -> float:
     """An all-reduce over several machines waits for their link; of a pipeline's hops only some cross it."""
     if count <= PER_NODE:
-        return case.inside_s
+        return scenario.inside_s
     if way != "pipeline":
-        return case.across_s
+        return scenario.across_s
     hops, across = count - 1, -(-count // PER_NODE) - 1
-    return (case.inside_s * (hops - across) + case.across_s * across) / hops
+    return (scenario.inside_s * (hops - across) + scenario.across_s * across) / hops

@@ -65,7 +65,7 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """One concurrency of a curve: throughput against what each user gets."""
 
     concurrency: int
@@ -109,7 +109,7 @@ def score(one: Rank, order: Order) -> float | None:
 
 def curve(
     spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: Deployment = _PLAIN
-) -> tuple[Point, ...]:
+) -> tuple[CurvePoint, ...]:
     """1, 2, 4 .. conversations as far as the memory holds them, the last one it holds, and two steps beyond.
 
     The workload's own concurrency is not used. Where the memory is not known the curve ends at 1,024.
@@ -120,7 +120,7 @@ def curve(
     within = {number for number in doubled if number <= most} | ({most} if most else set())
     beyond = [] if room is None else [number for number in doubled if number > most][:_BEYOND]
     return tuple(
-        Point(number, plan(spec, hardware, replace(workload, concurrency=number), deployment), number <= most)
+        CurvePoint(number, plan(spec, hardware, replace(workload, concurrency=number), deployment), number <= most)
         for number in (*sorted(within), *beyond)
     )
 

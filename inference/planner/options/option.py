@@ -34,7 +34,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Optimisation:
     """One optimisation. Without changes it does nothing here, and `condition` says why."""
 
     name: str

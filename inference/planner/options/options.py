@@ -1,6 +1,6 @@
 """What each optimisation of the labs would change for one plan. Estimated."""
 
-from inference.planner.options.option import Assumptions, Option
+from inference.planner.options.option import Assumptions, Optimisation
 from inference.planner.options.passes import cache_bits, prefix_caching, speculation, structured_output, weight_bits
 from inference.planner.options.schedule import (
     chunked_prefill,
@@ -15,7 +15,7 @@ WEIGHT_BITS = (8, 4)
 _DEFAULT = Assumptions()
 
 
-def options(made: Plan, assumed: Assumptions = _DEFAULT) -> tuple[Option, ...]:
+def options(made: Plan, assumed: Assumptions = _DEFAULT) -> tuple[Optimisation, ...]:
     """In the order of the labs; widths that the plan already has or is below are left out."""
     return (
         continuous_batching(made, assumed),

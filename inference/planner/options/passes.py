@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from inference.arithmetic.units import percent, scaled, seconds, significant
 from inference.cost import kv_bytes
-from inference.planner.options.option import Assumptions, Change, Option, counted, given, total_tps
+from inference.planner.options.option import Assumptions, Change, Optimisation, counted, given, total_tps
 from inference.planner.pass_time import peak, prefill_pass
 from inference.planner.plan import Plan, plan
 from inference.prefix_caching.records import saving
@@ -13,13 +13,13 @@ from inference.speculation.acceptance import expected_tokens
 _LARGEST_BATCH = 4096
 
 
-def speculation(made: Plan, assumed: Assumptions) -> Option:
+def speculation(made: Plan, assumed: Assumptions) -> Optimisation:
     """Drafts verified in one pass, against a pass per token."""
     expected = expected_tokens(assumed.acceptance, assumed.num_drafted)
     gap_s = _speculative_gap_s(made, assumed, made.batch_size)
     lost = first_loss(made, assumed)
     turn = "at this context no batch loses" if lost is None else f"at a batch of {lost:,} it loses"
-    return Option(
+    return Optimisation(
         "Speculative decoding",
         "speculative-decoding",
         f"{counted(assumed.num_drafted, 'token')} drafted a pass, {percent(assumed.acceptance)} accepted, each "
@@ -42,7 +42,7 @@ def first_loss(made: Plan, assumed: Assumptions) -> int | None:
     return None
 
 
-def prefix_caching(made: Plan, assumed: Assumptions) -> Option:
+def prefix_caching(made: Plan, assumed: Assumptions) -> Optimisation:
     """The beginning that all conversations share, computed once and kept."""
     prompt, block = made.workload.prompt_tokens, assumed.block_tokens
     cached = min(int(assumed.shared_share * prompt), prompt - 1) // block * block
@@ -50,7 +50,7 @@ def prefix_caching(made: Plan, assumed: Assumptions) -> Option:
     after = replace(made, prefill=warm)
     saved = saving(made.spec, prompt_tokens=prompt, cached_tokens=cached)
     kept = kv_bytes(made.spec, context_len=cached) if cached else 0.0
-    return Option(
+    return Optimisation(
         "Prefix caching",
         "prefix-caching",
         f"{percent(assumed.shared_share)} of the prompt is the same for all from its first token on and was "
@@ -64,10 +64,10 @@ def prefix_caching(made: Plan, assumed: Assumptions) -> Option:
     )
 
 
-def cache_bits(made: Plan, bits: float) -> Option:
+def cache_bits(made: Plan, bits: float) -> Optimisation:
     """A narrower KV cache."""
     after = plan(made.spec, made.hardware, made.workload, replace(made.deployment, kv_bits=bits))
-    return Option(
+    return Optimisation(
         f"KV cache of {bits:g} bits",
         "kv-cache",
         f"Keys and values kept in {bits:g} bits in place of {made.deployment.kv_bits:g}; products as before.",
@@ -80,7 +80,7 @@ def cache_bits(made: Plan, bits: float) -> Option:
     )
 
 
-def weight_bits(made: Plan, bits: float) -> Option:
+def weight_bits(made: Plan, bits: float) -> Optimisation:
     """Narrower weights; arithmetic in 8 bits too where weights and hardware both have them."""
     after = plan(made.spec, made.hardware, made.workload, replace(made.deployment, weight_bits=bits))
     before, now = peak(made.spec, made.hardware), peak(after.spec, after.hardware)
@@ -91,7 +91,7 @@ def weight_bits(made: Plan, bits: float) -> Option:
             if now > before
             else "16 bits, slower than 8-bit floats"
         )
-    return Option(
+    return Optimisation(
         f"Weights of {bits:g} bits",
         "roofline",
         f"Weights kept in {bits:g} bits in place of {made.deployment.weight_bits:g}; products in {products}.",
@@ -105,10 +105,10 @@ def weight_bits(made: Plan, bits: float) -> Option:
     )
 
 
-def structured_output(made: Plan, assumed: Assumptions) -> Option:
+def structured_output(made: Plan, assumed: Assumptions) -> Optimisation:
     """A mask over the vocabulary before each token is chosen."""
     gap_s = made.itl_s + made.batch_size * assumed.mask_s
-    return Option(
+    return Optimisation(
         "Structured output",
         "sampling",
         f"A mask over {made.spec.vocab_size:,} tokens at each step of {counted(made.batch_size, 'sequence')}, "

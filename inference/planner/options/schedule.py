@@ -2,14 +2,14 @@
 
 from inference.arithmetic.links import transfer_s
 from inference.arithmetic.units import percent, scaled, seconds
-from inference.planner.options.option import Assumptions, Change, Option, counted, given
+from inference.planner.options.option import Assumptions, Change, Optimisation, counted, given
 from inference.planner.pass_time import mixed_pass, prefill_pass
 from inference.planner.plan import Plan
 
 _MOST_CHUNKS = 32  # of a prompt that are computed; of a longer one, evenly spread ones stand for the others
 
 
-def continuous_batching(made: Plan, assumed: Assumptions) -> Option:
+def continuous_batching(made: Plan, assumed: Assumptions) -> Optimisation:
     """Against static batches, whose answers are evenly spread from nothing to about twice the mean.
 
     A static batch of B waits for its longest answer, 2 N B / (B + 1) tokens where N is the mean: of its slots
@@ -21,7 +21,7 @@ def continuous_batching(made: Plan, assumed: Assumptions) -> Option:
     mean, useful = made.workload.output_tokens, (size + 1) / (2 * size)
     static_s = size * made.prompt_s + (mean / useful - 1) * made.itl_s
     waited_s = static_s / 2 + (size + 1) / 2 * made.prompt_s
-    return Option(
+    return Optimisation(
         name,
         "batching",
         f"The plan has it already. Before: static batches of {size:,}, answers evenly spread around {mean:,} "
@@ -34,7 +34,7 @@ def continuous_batching(made: Plan, assumed: Assumptions) -> Option:
     )
 
 
-def chunked_prefill(made: Plan, assumed: Assumptions) -> Option:
+def chunked_prefill(made: Plan, assumed: Assumptions) -> Optimisation:
     """The prompt in chunks that share passes with the others' decode steps, against one pass of its own."""
     name = "Chunked prefill"
     if made.per_replica == 1:
@@ -55,7 +55,7 @@ def chunked_prefill(made: Plan, assumed: Assumptions) -> Option:
         for past in computed
     ]
     prefill_s = sum(passes_s) / len(passes_s) * len(starts)
-    return Option(
+    return Optimisation(
         name,
         "batching",
         f"Prompts of {counted(prompt, 'token')} among {counted(made.batch_size, 'stream')}, {chunk:,} of them per "
@@ -68,7 +68,7 @@ def chunked_prefill(made: Plan, assumed: Assumptions) -> Option:
     )
 
 
-def prefill_batching(made: Plan, assumed: Assumptions) -> Option:
+def prefill_batching(made: Plan, assumed: Assumptions) -> Optimisation:
     """Prompts that wait at the same time in one pass, against one after another."""
     count, work = assumed.num_prompts, made.workload
     together_s = made.hop_s + (
@@ -77,7 +77,7 @@ def prefill_batching(made: Plan, assumed: Assumptions) -> Option:
         ).total_s
     )
     tokens = count * work.prompt_tokens
-    return Option(
+    return Optimisation(
         "Prefill batching",
         "batching",
         f"{counted(count, 'prompt')} of {counted(work.prompt_tokens, 'token')} waiting at the same time.",
@@ -89,7 +89,7 @@ def prefill_batching(made: Plan, assumed: Assumptions) -> Option:
     )
 
 
-def disaggregation(made: Plan, assumed: Assumptions) -> Option:
+def disaggregation(made: Plan, assumed: Assumptions) -> Optimisation:
     """One deployment that only prefills and one that only decodes, against two that do both.
 
     A pair is as fast as its slower half; two that share both kinds of work never rest.
@@ -102,7 +102,7 @@ def disaggregation(made: Plan, assumed: Assumptions) -> Option:
     decode_s = (work.output_tokens - 1) * made.itl_s / made.per_replica
     pace = per_request_s / (2 * max(made.prompt_s, decode_s))
     tps = made.tps_total / made.deployment.num_accelerators
-    return Option(
+    return Optimisation(
         name,
         "disaggregation",
         f"One half prefills, the other decodes; the cache moves over {assumed.link.name}, "
@@ -118,5 +118,5 @@ def disaggregation(made: Plan, assumed: Assumptions) -> Option:
     )
 
 
-def _nothing(name: str, lab_path: str, why: str) -> Option:
-    return Option(name, lab_path, why, (), "")
+def _nothing(name: str, lab_path: str, why: str) -> Optimisation:
+    return Optimisation(name, lab_path, why, (), "")

@@ -13,7 +13,7 @@ from inference.planner.published.runs import Kind, PublishedRun, held_back, publ
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PredictedRun:
     """One published row beside what the planner says: estimated against somebody else's measurement."""
 
     run: PublishedRun
@@ -40,16 +40,16 @@ class Summary:
     median: float
     within_30: float
     """Share of the rows that are at most 30 % off."""
-    worst: Prediction
+    worst: PredictedRun
 
 
 @cache
-def predictions() -> tuple[Prediction, ...]:
+def predictions() -> tuple[PredictedRun, ...]:
     """Every usable published row under the fitted defaults."""
-    return tuple(Prediction(run, predicted_s(run), run.id in held_back()) for run in published_runs())
+    return tuple(PredictedRun(run, predicted_s(run), run.id in held_back()) for run in published_runs())
 
 
-def select(kind: Kind, *, is_held_back: bool, batch_size: int | None = None) -> list[Prediction]:
+def select(kind: Kind, *, is_held_back: bool, batch_size: int | None = None) -> list[PredictedRun]:
     """The rows of one kind that were, or were not, held back from the fit."""
     return [
         each
@@ -58,7 +58,7 @@ def select(kind: Kind, *, is_held_back: bool, batch_size: int | None = None) -> 
     ]
 
 
-def summary(rows: Iterable[Prediction]) -> Summary:
+def summary(rows: Iterable[PredictedRun]) -> Summary:
     """Median, worst and the share within a tolerance."""
     chosen = list(rows)
     if not chosen:

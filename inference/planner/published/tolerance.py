@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inference.arithmetic.units import percent
 from inference.planner.plan import Phase, Plan
-from inference.planner.published.error import Prediction, select, summary
+from inference.planner.published.error import PredictedRun, select, summary
 from inference.planner.published.runs import Kind
 from inference.planner.published.scope import outside
 
@@ -23,7 +23,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Tolerances:
     """Of each result, what was held against published rows, and how far off that was."""
 
     ttft: str
@@ -53,17 +53,17 @@ def tolerance_of(made: Plan, kind: Kind) -> Tolerance | None:
     return _over(rows) if rows else None
 
 
-def checked(made: Plan) -> Checked:
+def checked(made: Plan) -> Tolerances:
     """What stands beside the numbers of a plan. A pass that was checked does not vouch for a schedule of passes."""
     if outside(made):
-        return Checked(NOT_CHECKED, NOT_CHECKED, NOT_CHECKED, NOT_CHECKED)
+        return Tolerances(NOT_CHECKED, NOT_CHECKED, NOT_CHECKED, NOT_CHECKED)
     is_alone = made.per_replica == 1
     prefill = _said("one prefill alone", tolerance_of(made, "prefill"))
     step = _said(f"one step {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "decode"))
     whole = _said(f"requests {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "request"))
     if is_alone:
-        return Checked(prefill, step, step, whole)
-    return Checked(f"{NOT_CHECKED} among others; {prefill}", step, f"{NOT_CHECKED} among others; {step}", whole)
+        return Tolerances(prefill, step, step, whole)
+    return Tolerances(f"{NOT_CHECKED} among others; {prefill}", step, f"{NOT_CHECKED} among others; {step}", whole)
 
 
 def _said(what: str, known: Tolerance | None) -> str:
@@ -74,6 +74,6 @@ def _said(what: str, known: Tolerance | None) -> str:
     return f"{what}: median error {percent(known.median)}, {known.count} rows"
 
 
-def _over(rows: list[Prediction]) -> Tolerance:
+def _over(rows: list[PredictedRun]) -> Tolerance:
     found = summary(rows)
     return Tolerance(found.median, found.within_30, found.count)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import significant
 from inference.planner import Plan
-from inference.planner.ranking import Point
+from inference.planner.ranking import CurvePoint
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, figure
 
@@ -15,7 +15,7 @@ HEIGHT = 380
 _FEW = 3.0  # powers of ten: fewer have ticks between them
 
 
-def throughput(points: Sequence[Point], made: Plan) -> go.Figure:
+def throughput(points: Sequence[CurvePoint], made: Plan) -> go.Figure:
     """A dashed line as far as the memory holds the conversations, crosses beyond, a ring around the plan's own."""
     chart = figure(height=HEIGHT, x="tokens/s of each user, estimated", y="output tokens/s in all, estimated")
     within, beyond = [one for one in points if one.fits], [one for one in points if not one.fits]
@@ -46,7 +46,7 @@ def throughput(points: Sequence[Point], made: Plan) -> go.Figure:
     return chart
 
 
-def _line(chart: go.Figure, points: Sequence[Point], line: dict[str, object], symbol: str, name: str) -> None:
+def _line(chart: go.Figure, points: Sequence[CurvePoint], line: dict[str, object], symbol: str, name: str) -> None:
     chart.add_scatter(
         x=np.array([one.plan.tps_per_user for one in points]),
         y=np.array([one.plan.tps_total for one in points]),

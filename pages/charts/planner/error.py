@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from inference.arithmetic.units import percent, seconds
-from inference.planner.published.error import Prediction
+from inference.planner.published.error import PredictedRun
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import CARD, COLOURS, DASHED, ESTIMATE, INK, figure, literal
 
@@ -15,7 +15,7 @@ _MARKS = {"prefill": "square", "decode": "circle", "request": "diamond"}
 _TICKS = ((1e-4, "100 µs"), (1e-3, "1 ms"), (1e-2, "10 ms"), (1e-1, "100 ms"), (1.0, "1 s"), (10.0, "10 s"))
 
 
-def agreement(rows: Sequence[Prediction]) -> go.Figure:
+def agreement(rows: Sequence[PredictedRun]) -> go.Figure:
     """Both axes by factors; on the dashed line both are equal. Filled: held back; hollow: fitted to."""
     chart = figure(height=HEIGHT, x="published, measured", y="predicted, estimated")
     every = [each.run.seconds for each in rows] + [each.predicted_s for each in rows]
@@ -55,7 +55,7 @@ def agreement(rows: Sequence[Prediction]) -> go.Figure:
     return chart
 
 
-def hover(each: Prediction) -> str:
+def hover(each: PredictedRun) -> str:
     """What was measured, how far off, under which conditions and who says so."""
     run = each.run
     lines = [
@@ -68,6 +68,6 @@ def hover(each: Prediction) -> str:
     return "<br>".join(map(literal, lines))
 
 
-def off(each: Prediction) -> str:
+def off(each: PredictedRun) -> str:
     """How far off and in which direction."""
     return f"{percent(each.error)} too {'slow' if each.ratio > 1 else 'fast'}"

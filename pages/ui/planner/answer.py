@@ -11,7 +11,7 @@ from inference.planner.parts import CLOCK, COMPUTE, EXCHANGE, MEMORY, first_step
 from inference.planner.plan import Phase
 from inference.planner.published.error import select
 from inference.planner.published.scope import other_widths, outside
-from inference.planner.published.tolerance import Checked, checked, tolerance
+from inference.planner.published.tolerance import Tolerances, checked, tolerance
 from pages.ui.planner.ledger import fit
 
 _HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanAnswer:
     """All that the card says; names may be untrusted, so it is set as text."""
 
     head: str
@@ -48,14 +48,14 @@ class Answer:
     warnings: tuple[str, ...] = ()
 
 
-def show_answer(answer: Answer, *, key: str = "planner-answer") -> None:
+def show_answer(answer: PlanAnswer, *, key: str = "planner-answer") -> None:
     _component(data=asdict(answer), key=key)
 
 
-def answer(made: Plan) -> Answer:
+def answer(made: Plan) -> PlanAnswer:
     """The card of this plan."""
     missing = "" if made.memory.fits else fit(made)
-    return Answer(_head(made), _numbers(made), missing, tuple(words(made)), outside(made))
+    return PlanAnswer(_head(made), _numbers(made), missing, tuple(words(made)), outside(made))
 
 
 def _head(made: Plan) -> str:
@@ -66,7 +66,7 @@ def _head(made: Plan) -> str:
 
 def _numbers(made: Plan) -> tuple[Number, ...]:
     best, first = at_best(made), first_step_s(at_best(made))
-    known = Checked("", "", "", "") if made.hardware.is_measured else checked(made)
+    known = Tolerances("", "", "", "") if made.hardware.is_measured else checked(made)
 
     def rate(value: float) -> str:
         return f"{significant(value)} tok/s"

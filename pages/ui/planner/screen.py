@@ -7,7 +7,7 @@ from inference.planner.settings import make
 from pages.ui import state
 from pages.ui.parts.card import Card, card
 from pages.ui.parts.framed import framed
-from pages.ui.planner.answer import Answer, answer, show_answer
+from pages.ui.planner.answer import PlanAnswer, answer, show_answer
 from pages.ui.planner.form import Form, by_label, open_link, plan_form
 from pages.ui.planner.ledger import ledger
 from pages.ui.planner.share import share
@@ -35,7 +35,7 @@ def planner() -> None:
     made, problem = _plan(form)
     settings = form.settings
     with result:
-        show_answer(answer(made) if made else Answer(head=problem))
+        show_answer(answer(made) if made else PlanAnswer(head=problem))
         if form.settings == state.remembered("planner-opened", None, lambda: form.settings):
             for told in state.tab().plan.problems:  # of the link, until something else is chosen
                 st.text(told)

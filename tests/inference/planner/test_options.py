@@ -15,7 +15,7 @@ from inference.catalogue import hardware, models
 from inference.planner import Plan, plan
 from inference.planner.deployment import Deployment, Workload, exchange_of
 from inference.planner.efficiency import AT_BEST
-from inference.planner.options.option import Assumptions, Change, Option
+from inference.planner.options.option import Assumptions, Change, Optimisation
 from inference.planner.options.options import options
 from inference.planner.options.passes import first_loss
 from inference.planner.pass_time import PassTime, decode_pass, mixed_pass, prefill_pass
@@ -27,7 +27,7 @@ AT = (EIGHT_B, H100, AT_BEST, exchange_of(H100, IDEAL))
 CHAT = Workload(2048, 500, 16)
 
 
-def found(made: Plan, **assumed: Any) -> dict[str, Option]:
+def found(made: Plan, **assumed: Any) -> dict[str, Optimisation]:
     return {one.name: one for one in options(made, Assumptions(**assumed))}
 
 

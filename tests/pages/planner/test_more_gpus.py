@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from inference.catalogue import hardware, models
 from inference.planner.deployment import Workload
-from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, side_by_side
+from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Use, side_by_side
 from pages.charts import palette
 from pages.charts.planner.more_gpus import more_gpus
 from pages.ui.experiments.planning.more_gpus import PRESETS
@@ -20,7 +20,7 @@ H100 = hardware()["h100-sxm-80gb"]
 
 def uses(model: str, *, conversations: int = 1, is_at_best: bool = True) -> Sequence[Use]:
     work = Workload(1, 1, conversations)
-    return side_by_side(Case(models()[model], H100, work, is_at_best=is_at_best))[0]
+    return side_by_side(Scenario(models()[model], H100, work, is_at_best=is_at_best))[0]
 
 
 def test_three_dashed_lines_from_zero_over_all_counts() -> None:
@@ -90,8 +90,8 @@ def test_the_second_table_says_what_fits() -> None:
 def test_a_preset_that_says_it_loses_does(name: str) -> None:
     chosen = PRESETS[name]
     work = Workload(chosen.prompt_tokens, chosen.output_tokens, chosen.conversations)
-    case = Case(models()[chosen.model], H100, work, chosen.inside_us / 1e6, chosen.across_us / 1e6)
-    one, *more = [use.plan.itl_s for use in side_by_side(case)[0] if use.way == "tensor parallel"]
+    scenario = Scenario(models()[chosen.model], H100, work, chosen.inside_us / 1e6, chosen.across_us / 1e6)
+    one, *more = [use.plan.itl_s for use in side_by_side(scenario)[0] if use.way == "tensor parallel"]
     assert (min(more) > one) == name.startswith("Loses")
 
 

@@ -11,7 +11,7 @@ from inference.arithmetic.units import seconds
 from inference.catalogue import hardware, models
 from inference.kv_cache.growth import MOST_CONVERSATIONS, MOST_TOKENS
 from inference.planner.deployment import Workload
-from inference.planner.more_gpus import COUNTS, Case, Use, side_by_side
+from inference.planner.more_gpus import COUNTS, Scenario, Use, side_by_side
 from pages.charts.planner.more_gpus import more_gpus as chart
 from pages.ui.experiments.planning.more_gpus_text import (
     PREDICTION,
@@ -33,7 +33,7 @@ _MOST_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class MoreGpusPreset:
     """What is served on what, before the learner changes it."""
 
     model: str = "llama-3.1-8b"
@@ -46,12 +46,12 @@ class Preset:
     """Of one between machines."""
 
 
-PRESETS: Mapping[str, Preset] = {
-    "One person, 8B": Preset(),
-    "One person, 70B": Preset("llama-3.1-70b"),
-    "64 people in a chat, 8B": Preset("llama-3.1-8b", 2048, 500, 64),
-    "Loses: a small model": Preset("qwen3-0.6b"),
-    "Loses: a slow link": Preset(inside_us=100, across_us=300),
+PRESETS: Mapping[str, MoreGpusPreset] = {
+    "One person, 8B": MoreGpusPreset(),
+    "One person, 70B": MoreGpusPreset("llama-3.1-70b"),
+    "64 people in a chat, 8B": MoreGpusPreset("llama-3.1-8b", 2048, 500, 64),
+    "Loses: a small model": MoreGpusPreset("qwen3-0.6b"),
+    "Loses: a slow link": MoreGpusPreset(inside_us=100, across_us=300),
 }
 
 
@@ -76,16 +76,16 @@ def more_gpus(settings: MoreGpusSettings = _DEFAULT, *, key: str = "more_gpus", 
         if veiled(PREDICTION, known):
             return
     drawing = framed(f"{key}-chart")
-    case, count = _chosen(settings, key, is_fixed=is_fixed)
+    scenario, count = _chosen(settings, key, is_fixed=is_fixed)
     talking, counting = st.container(key=f"{key}-words"), framed(f"{key}-count")
     try:
-        uses, refused = side_by_side(case)
+        uses, refused = side_by_side(scenario)
     except ValueError as problem:
         with talking:
             st.text(str(problem))
         return
     with drawing:
-        _draw(case, uses, key)
+        _draw(scenario, uses, key)
     with talking:
         st.text(words(uses, count) + "".join(f" {_sentence(reason)}" for reason in refused))
     with counting:
@@ -93,11 +93,11 @@ def more_gpus(settings: MoreGpusSettings = _DEFAULT, *, key: str = "more_gpus", 
             count_table(uses, count),
             key=f"{key}-count-table",
             title=f"All {count} together" if count > 1 else "One alone",
-            caption=_served(case),
+            caption=_served(scenario),
         )
 
 
-def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Case, int]:
+def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Scenario, int]:
     shared, machines = Controls(key, is_fixed=is_fixed), _machines()
     with row(key):
         preset = shared.select("Preset", list(PRESETS), settings.preset, width=230)
@@ -115,7 +115,7 @@ def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Ca
         inside = own.number("Exchange, µs", usual.inside_us, 0, _MOST_US, step=5, width=125)
         across = own.number("Between machines, µs", usual.across_us, 0, _MOST_US, step=10, width=170)
     work = Workload(prompt, output, conversations)
-    return Case(models()[model], machines[machine], work, inside / 1e6, across / 1e6, pace == "at best"), count
+    return Scenario(models()[model], machines[machine], work, inside / 1e6, across / 1e6, pace == "at best"), count
 
 
 def _machines() -> dict[str, Hardware]:
@@ -127,26 +127,28 @@ def _machines() -> dict[str, Hardware]:
     }
 
 
-def _draw(case: Case, uses: tuple[Use, ...], key: str) -> None:
-    pace = "at best: full peak and bandwidth" if case.is_at_best else "with the fitted shares of a serving engine"
+def _draw(scenario: Scenario, uses: tuple[Use, ...], key: str) -> None:
+    pace = (
+        "at best: full peak and bandwidth" if scenario.is_at_best else "with the fitted shares of a serving engine"
+    )
     live_chart(
         lambda: chart(uses),
         version=uses,
         key=f"{key}-chart",
         title="Why not just more GPUs?",
-        caption=f"{case.spec.name} on {case.hardware.name}, {pace}; hollow: does not fit",
+        caption=f"{scenario.spec.name} on {scenario.hardware.name}, {pace}; hollow: does not fit",
         alt="Time per token against the number of accelerators, for replicas, a pipeline and tensor parallelism.",
         table=lambda: all_table(uses),
     )
     data_table(steps_table(uses), key=f"{key}-steps")
 
 
-def _served(case: Case) -> str:
-    work = case.workload
+def _served(scenario: Scenario) -> str:
+    work = scenario.workload
     people = "one conversation" if work.concurrency == 1 else f"{work.concurrency:,} conversations at once"
     return (
         f"{people}, tokens in {work.prompt_tokens:,} and out {work.output_tokens:,}; an exchange takes "
-        f"{seconds(case.inside_s)} in one machine, {seconds(case.across_s)} between machines (assumed)"
+        f"{seconds(scenario.inside_s)} in one machine, {seconds(scenario.across_s)} between machines (assumed)"
     )
 
 

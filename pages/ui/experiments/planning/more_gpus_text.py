@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from inference.arithmetic.units import scaled, seconds, significant
 from inference.catalogue import hardware, models
 from inference.planner.deployment import PER_NODE
-from inference.planner.more_gpus import COUNTS, WAYS, Case, Use, Way, use
+from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Use, Way, use
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
@@ -22,7 +22,7 @@ PREDICTION = Prediction(
 def outcome() -> Outcome:
     """By the planner, at best and expected."""
     best, expected = (
-        Case(models()[_MODEL], hardware()[_MACHINE], is_at_best=is_at_best) for is_at_best in (True, False)
+        Scenario(models()[_MODEL], hardware()[_MACHINE], is_at_best=is_at_best) for is_at_best in (True, False)
     )
     gain = _gain(best, _COUNT)
     step_s, alone_s = (use(best, "tensor parallel", count).plan.itl_s for count in (_COUNT, 1))
@@ -34,8 +34,8 @@ def outcome() -> Outcome:
     )
 
 
-def _gain(case: Case, count: int) -> float:
-    one, split = (use(case, "tensor parallel", number).plan.itl_s for number in (1, count))
+def _gain(scenario: Scenario, count: int) -> float:
+    one, split = (use(scenario, "tensor parallel", number).plan.itl_s for number in (1, count))
     return one / split
 
 

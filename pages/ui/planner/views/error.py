@@ -1,7 +1,7 @@
 """How far off the planner is: against what others published, and against this machine's own sweeps."""
 
 from inference.arithmetic.units import percent, seconds
-from inference.planner.published.error import Prediction, predictions, select, summary
+from inference.planner.published.error import PredictedRun, predictions, select, summary
 from inference.planner.published.runs import Kind
 from pages.charts.planner.error import agreement, off
 from pages.ui.parts.data_table import table_card
@@ -54,7 +54,7 @@ def _errors() -> Table:
     return Table(["rows", "of", "number", "median error", "within 30 %", "worst"], rows)
 
 
-def _what(each: Prediction) -> str:
+def _what(each: PredictedRun) -> str:
     return f"{each.run.spec.name}, {each.run.hardware.name}, {each.run.engine_name}"
 
 

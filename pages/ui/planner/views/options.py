@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference.arithmetic.units import count, scaled, seconds, significant
 from inference.planner import Plan
-from inference.planner.options.option import Change, Option
+from inference.planner.options.option import Change, Optimisation
 from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
 from pages.ui import state
@@ -29,7 +29,7 @@ def options_view(made: Plan, settings: PlanSettings) -> None:
             st.text(f"{one.name}: {one.condition}" + f" Price: {one.price}" * bool(one.price))
 
 
-def table(found: tuple[Option, ...]) -> Table:
+def table(found: tuple[Optimisation, ...]) -> Table:
     """A line per number that changes."""
     rows = []
     for one in found:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from inference.arithmetic.units import percent, seconds, significant
 from inference.planner import Plan
-from inference.planner.ranking import Point, curve
+from inference.planner.ranking import CurvePoint, curve
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.curve import throughput
 from pages.ui import state
@@ -31,7 +31,7 @@ def throughput_view(made: Plan, settings: PlanSettings) -> None:
         st.text(words(points))
 
 
-def words(points: tuple[Point, ...]) -> str:
+def words(points: tuple[CurvePoint, ...]) -> str:
     """What the curve says from its first point to the last that fits."""
     held = [one for one in points if one.fits]
     if not held:
@@ -54,7 +54,7 @@ def words(points: tuple[Point, ...]) -> str:
     )
 
 
-def _table(points: tuple[Point, ...]) -> Table:
+def _table(points: tuple[CurvePoint, ...]) -> Table:
     return Table(
         ["conversations", "in all, tokens/s, estimated", "each, tokens/s, estimated", "TTFT, estimated", "fits"],
         [
