@@ -15,7 +15,7 @@ from inference.planner import plan
 from inference.planner.compare import compare
 from inference.planner.deployment import Deployment, Workload, smallest_fit
 from inference.planner.efficiency import Efficiency, efficiency
-from inference.planner.more_gpus import Scenario, use
+from inference.planner.more_gpus import Scenario, predict_use
 from inference.planner.plan import Phase
 from inference.planner.published.error import select
 from inference.planner.published.layer_clock import ClockRow, rows
@@ -61,7 +61,9 @@ def _held() -> float:
 
 
 def _split_s(model: str, ways: int) -> float:
-    return use(Scenario(spec_of(model), machine("h100"), is_at_best=False), "tensor parallel", ways).plan.itl_s
+    return predict_use(
+        Scenario(spec_of(model), machine("h100"), is_at_best=False), "tensor parallel", ways
+    ).plan.itl_s
 
 
 @cache

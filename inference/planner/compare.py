@@ -36,11 +36,11 @@ def compare(
         weight_bits=spec.weight_bits, kv_bits=spec.kv_bits, efficiency=AT_BEST if is_at_best else None
     )
     ranks = rank(spec, workload, deployment, machines)
-    costs = [_cost(one, one.plan) for one in ranks if one.plan]
-    refused = tuple(one.refusal for one in ranks if one.refusal)
-    return tuple(sorted(costs, key=lambda one: one.total_s)), refused
+    costs = [_cost(rank, rank.plan) for rank in ranks if rank.plan]
+    refused = tuple(rank.refusal for rank in ranks if rank.refusal)
+    return tuple(sorted(costs, key=lambda cost: cost.total_s)), refused
 
 
-def _cost(one: Rank, plan: Plan) -> Cost:
+def _cost(rank: Rank, plan: Plan) -> Cost:
     count, steps = plan.deployment.num_accelerators, plan.workload.output_tokens - 1
-    return Cost(one, plan, count * plan.prefill_s, count * steps * plan.itl_s / plan.workload.concurrency)
+    return Cost(rank, plan, count * plan.prefill_s, count * steps * plan.itl_s / plan.workload.concurrency)

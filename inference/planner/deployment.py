@@ -134,13 +134,13 @@ def memory(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: 
     """The ledger of the busiest replica. A cache with fewer KV heads than accelerators is kept several times."""
     spec, ways, stages = served(spec, deployment), deployment.tensor_parallel, deployment.pipeline_parallel
     copies = ways * cache_share(spec, ways)
-    one = kv_bytes(spec, context_len=workload.full_context) * copies
+    conversation_bytes = kv_bytes(spec, context_len=workload.full_context) * copies
     label = hardware.memory_bytes
     return Memory(
         total_bytes=None if label is None else label * ways * stages,
         weight_bytes=spec.weight_bytes,
-        cache_bytes=one * share_out(workload.concurrency, deployment.replicas),
-        conversation_bytes=one,
+        cache_bytes=conversation_bytes * share_out(workload.concurrency, deployment.replicas),
+        conversation_bytes=conversation_bytes,
     )
 
 

@@ -31,46 +31,46 @@ class Line:
     note: str = ""
 
 
-def to_csv(made: Plan, settings: PlanSettings) -> str:
+def to_csv(plan: Plan, settings: PlanSettings) -> str:
     """Unrounded numbers. A text that a spreadsheet would take for a formula begins with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(field.name for field in fields(Line))
-    for line in lines(made, settings):
+    for line in lines(plan, settings):
         writer.writerow(_inert(getattr(line, field.name)) for field in fields(Line))
     return out.getvalue()
 
 
-def to_markdown(made: Plan, settings: PlanSettings) -> str:
+def to_markdown(plan: Plan, settings: PlanSettings) -> str:
     """A table per part, three significant digits; names from anybody are escaped."""
-    told = [f"# {_plain(made.spec.name)} on {_plain(made.hardware.name)}", "", "Estimated, not measured."]
+    blocks = [f"# {_plain(plan.spec.name)} on {_plain(plan.hardware.name)}", "", "Estimated, not measured."]
     part = ""
-    for line in lines(made, settings):
+    for line in lines(plan, settings):
         if line.part != part:
             part = line.part
-            told += ["", f"## {part}", "", "| | value | at best | note |", "|---|---:|---:|---|"]
+            blocks += ["", f"## {part}", "", "| | value | at best | note |", "|---|---:|---:|---|"]
         value, best = (_short(number, line.unit) for number in (line.value, line.at_best))
         cells = (line.name, value, best, line.note)
-        told.append(f"| {' | '.join(map(_plain, cells))} |")
-    return "\n".join((*told, ""))
+        blocks.append(f"| {' | '.join(map(_plain, cells))} |")
+    return "\n".join((*blocks, ""))
 
 
-def lines(made: Plan, settings: PlanSettings) -> tuple[Line, ...]:
+def lines(plan: Plan, settings: PlanSettings) -> tuple[Line, ...]:
     """All of the plan in one order: settings, results, memory, cost, efficiency, error."""
     return (
-        *_settings(made),
-        *_results(made),
-        *_memory(made),
-        *_cost(made, settings),
-        *_efficiency(made, settings),
-        *(Line("Outside what was checked", str(number), text) for number, text in enumerate(outside(made), 1)),
+        *_settings(plan),
+        *_results(plan),
+        *_memory(plan),
+        *_cost(plan, settings),
+        *_efficiency(plan, settings),
+        *(Line("Outside what was checked", str(number), text) for number, text in enumerate(outside(plan), 1)),
     )
 
 
-def _settings(made: Plan) -> Iterator[Line]:
-    part, work, served = "Settings", made.workload, made.deployment
-    yield Line(part, "model", made.spec.name, note=made.spec.source)
-    yield Line(part, "hardware", made.hardware.name, note=made.hardware.source)
+def _settings(plan: Plan) -> Iterator[Line]:
+    part, work, served = "Settings", plan.workload, plan.deployment
+    yield Line(part, "model", plan.spec.name, note=plan.spec.source)
+    yield Line(part, "hardware", plan.hardware.name, note=plan.hardware.source)
     yield Line(part, "engine class", served.engine)
     for name in ("prompt_tokens", "output_tokens", "concurrency"):
         yield Line(part, name, getattr(work, name), "conversations" if name == "concurrency" else "tokens")
@@ -83,22 +83,22 @@ def _settings(made: Plan) -> Iterator[Line]:
     yield Line(part, "link", "" if link is None else link, "bytes/s", note="one direction")
 
 
-def _results(made: Plan) -> Iterator[Line]:
-    part, best, known = "Results, estimated", at_best(made), checked(made)
-    yield Line(part, "TTFT without a queue", made.ttft_s, "s", best.ttft_s, known.ttft)
-    yield Line(part, "ITL, halfway", made.itl_s, "s", best.itl_s, known.itl)
-    yield Line(part, "ITL, first step", first_step_s(made), "s", first_step_s(best), known.itl)
-    yield Line(part, "TPOT", made.tpot_s, "s", best.tpot_s, "with the prompts of others in between")
-    yield Line(part, "TPS per user", made.tps_per_user, "tokens/s", best.tps_per_user, known.tps_per_user)
-    yield Line(part, "TPS in all", made.tps_total, "tokens/s", best.tps_total, known.whole)
-    yield Line(part, "E2E without a queue", made.e2e_s, "s", best.e2e_s, known.whole)
-    yield Line(part, "prefill", made.prefill_s, "s", best.prefill_s, made.regimes["prefill"])
-    yield Line(part, "decode", made.itl_s, "s per step", best.itl_s, made.regimes["decode"])
-    yield Line(part, "share of prefill", made.prefill_share, "of the time", best.prefill_share)
+def _results(plan: Plan) -> Iterator[Line]:
+    part, best, known = "Results, estimated", at_best(plan), checked(plan)
+    yield Line(part, "TTFT without a queue", plan.ttft_s, "s", best.ttft_s, known.ttft)
+    yield Line(part, "ITL, halfway", plan.itl_s, "s", best.itl_s, known.itl)
+    yield Line(part, "ITL, first step", first_step_s(plan), "s", first_step_s(best), known.itl)
+    yield Line(part, "TPOT", plan.tpot_s, "s", best.tpot_s, "with the prompts of others in between")
+    yield Line(part, "TPS per user", plan.tps_per_user, "tokens/s", best.tps_per_user, known.tps_per_user)
+    yield Line(part, "TPS in all", plan.tps_total, "tokens/s", best.tps_total, known.whole)
+    yield Line(part, "E2E without a queue", plan.e2e_s, "s", best.e2e_s, known.whole)
+    yield Line(part, "prefill", plan.prefill_s, "s", best.prefill_s, plan.regimes["prefill"])
+    yield Line(part, "decode", plan.itl_s, "s per step", best.itl_s, plan.regimes["decode"])
+    yield Line(part, "share of prefill", plan.prefill_share, "of the time", best.prefill_share)
 
 
-def _memory(made: Plan) -> Iterator[Line]:
-    part, held = "Memory of one replica", made.memory
+def _memory(plan: Plan) -> Iterator[Line]:
+    part, held = "Memory of one replica", plan.memory
     yield Line(part, "weights", held.weight_bytes, "bytes")
     yield Line(part, "cache", held.cache_bytes, "bytes", note="all conversations at their full length")
     if held.rest_bytes is not None:
@@ -106,20 +106,20 @@ def _memory(made: Plan) -> Iterator[Line]:
         yield Line(part, "conversations that fit", held.conversations or 0)
 
 
-def _cost(made: Plan, settings: PlanSettings) -> Iterator[Line]:
+def _cost(plan: Plan, settings: PlanSettings) -> Iterator[Line]:
     part = "Per million tokens"
     if settings.price is not None:
-        cost, unit = money(made, settings.price), "of the price's currency"
+        cost, unit = money(plan, settings.price), "of the price's currency"
         yield Line(part, "price", settings.price, "per accelerator and hour")
         yield Line(part, "cost of input", cost.input, unit)
         yield Line(part, "cost of output", cost.output, unit)
-    if used := energy_kwh(made):
+    if used := energy_kwh(plan):
         note = "of the accelerators alone, each at its full TDP"
         yield Line(part, "energy of input", used.input, "kWh", note=note)
         yield Line(part, "energy of output", used.output, "kWh", note=note)
 
 
-def _efficiency(made: Plan, settings: PlanSettings) -> Iterator[Line]:
+def _efficiency(plan: Plan, settings: PlanSettings) -> Iterator[Line]:
     part, usual = "Efficiency", defaults(settings)
     for name, rows in (
         ("bandwidth_share", usual.decode_rows),
@@ -127,7 +127,7 @@ def _efficiency(made: Plan, settings: PlanSettings) -> Iterator[Line]:
         ("flops_share", usual.prefill_rows),
         ("attention_share", usual.prefill_rows),
     ):
-        value, fitted = getattr(made.efficiency, name), getattr(usual, name)
+        value, fitted = getattr(plan.efficiency, name), getattr(usual, name)
         source = MEASURED if settings.measured else origin(rows)
         unit = "s per layer" if name == "layer_s" else "of the datasheet"
         yield Line(part, name, value, unit, note=source if value == fitted else "your own")

@@ -42,8 +42,8 @@ class Use:
     @property
     def conversations(self) -> int | None:
         """That fit in memory, in all replicas together."""
-        each = self.plan.memory.conversations
-        return None if each is None else each * self.plan.deployment.replicas
+        per_replica = self.plan.memory.conversations
+        return None if per_replica is None else per_replica * self.plan.deployment.replicas
 
     @property
     def used_bytes(self) -> float:
@@ -54,11 +54,11 @@ class Use:
     @property
     def total_bytes(self) -> float | None:
         """The memory of all accelerators together; None where the buyer chooses."""
-        each = self.plan.memory.total_bytes
-        return None if each is None else each * self.plan.deployment.replicas
+        per_replica = self.plan.memory.total_bytes
+        return None if per_replica is None else per_replica * self.plan.deployment.replicas
 
 
-def use(scenario: Scenario, way: Way, count: int) -> Use:
+def predict_use(scenario: Scenario, way: Way, count: int) -> Use:
     """Predict one way. A split that cuts a head, and a pipeline with fewer layers than stages, are refused."""
     machine = replace(scenario.hardware, interconnect_bandwidth=None) if scenario.is_at_best else scenario.hardware
     deployment = Deployment(
@@ -75,13 +75,13 @@ def use(scenario: Scenario, way: Way, count: int) -> Use:
 
 def side_by_side(scenario: Scenario) -> tuple[tuple[Use, ...], tuple[str, ...]]:
     """Every way at every count; and for each way that cannot go on, why. What no way can serve is refused."""
-    use(scenario, "replicas", 1)
+    predict_use(scenario, "replicas", 1)
     possible: list[Use] = []
     refused: dict[Way, str] = {}
     for way in WAYS:
         for count in COUNTS:
             try:
-                possible.append(use(scenario, way, count))
+                possible.append(predict_use(scenario, way, count))
             except ValueError as problem:
                 refused.setdefault(way, str(problem))
     return tuple(possible), tuple(refused.values())
@@ -89,7 +89,7 @@ def side_by_side(scenario: Scenario) -> tuple[tuple[Use, ...], tuple[str, ...]]:
 
 def step_s(spec: ModelSpec, hardware: Hardware, count: int) -> float:
     """Seconds at best of one decode step with an empty cache, split over `count` by tensor parallelism."""
-    return use(Scenario(spec, hardware), "tensor parallel", count).plan.itl_s
+    return predict_use(Scenario(spec, hardware), "tensor parallel", count).plan.itl_s
 
 
 def _latency_s(scenario: Scenario, way: Way, count: int) -> float:

@@ -19,30 +19,32 @@ class Part:
     """What goes on meanwhile and is shorter, if anything."""
 
 
-def parts(made: Plan, phase: Phase) -> tuple[Part, ...]:
+def parts(plan: Plan, phase: Phase) -> tuple[Part, ...]:
     """The parts of a prefill, or of one decode step, in a fixed order; those that take nothing are left out."""
-    one = made.prefill if phase == "prefill" else made.decode
-    return tuple(part for part in (*_work(one), Part(EXCHANGE, one.exchange_s + made.hop_s)) if part.seconds > 0)
+    pass_time = plan.prefill if phase == "prefill" else plan.decode
+    return tuple(
+        part for part in (*_work(pass_time), Part(EXCHANGE, pass_time.exchange_s + plan.hop_s)) if part.seconds > 0
+    )
 
 
-def first_step_s(made: Plan) -> float:
+def first_step_s(plan: Plan) -> float:
     """The decode step right after the prefill: the shortest of a conversation. `itl_s` is the one halfway."""
-    return made.step_s(context_len=made.workload.prompt_tokens + 1, batch_size=made.batch_size)
+    return plan.step_s(context_len=plan.workload.prompt_tokens + 1, batch_size=plan.batch_size)
 
 
-def _work(one: PassTime) -> Iterator[Part]:
+def _work(pass_time: PassTime) -> Iterator[Part]:
     """Memory, compute and the layers' clock: one after another, or the longest in front of the others."""
-    memory, compute = Part(MEMORY, one.memory_s), Part(COMPUTE, one.compute_s)
-    clock = Part(CLOCK, one.layers_s)
-    work = [memory, compute] if one.is_summed else [_longest(memory, compute)]
-    if not one.is_overlapped:
+    memory, compute = Part(MEMORY, pass_time.memory_s), Part(COMPUTE, pass_time.compute_s)
+    clock = Part(CLOCK, pass_time.layers_s)
+    work = [memory, compute] if pass_time.is_summed else [_longest(memory, compute)]
+    if not pass_time.is_overlapped:
         yield from (*work, clock)
-    elif one.layers_s > one.work_s:
-        yield Part(CLOCK, one.layers_s, hidden=" and ".join(part.name for part in work))
+    elif pass_time.layers_s > pass_time.work_s:
+        yield Part(CLOCK, pass_time.layers_s, hidden=" and ".join(part.name for part in work))
     else:
         yield from work
 
 
-def _longest(one: Part, other: Part) -> Part:
-    first, second = (one, other) if one.seconds >= other.seconds else (other, one)
+def _longest(part: Part, other: Part) -> Part:
+    first, second = (part, other) if part.seconds >= other.seconds else (other, part)
     return Part(first.name, first.seconds, hidden=second.name if second.seconds else "")

@@ -130,7 +130,7 @@ class Plan:
 
     def step_s(self, *, context_len: int, batch_size: int, num_query_tokens: int = 1) -> float:
         """A decode pass of this deployment at another length, batch or number of tokens per sequence."""
-        one = decode_pass(
+        step = decode_pass(
             self.spec,
             self.hardware,
             self.efficiency,
@@ -140,7 +140,7 @@ class Plan:
             ways=self.deployment.tensor_parallel,
             num_query_tokens=num_query_tokens,
         )
-        return one.total_s + self.hop_s
+        return step.total_s + self.hop_s
 
     def _round_s(self, conversations: int, step_s: float) -> float:
         prompts_s = conversations * self.prefill_s / min(self.deployment.pipeline_parallel, conversations)
@@ -186,7 +186,7 @@ def plan(spec: ModelSpec, hardware: Hardware, workload: Workload, deployment: De
     )
 
 
-def at_best(made: Plan) -> Plan:
+def at_best(planned: Plan) -> Plan:
     """The same at full peak and bandwidth, without the layers' clock; exchanges stay. No engine gets under it."""
-    ideal = replace(made.deployment, efficiency=AT_BEST)
-    return plan(made.spec, made.hardware, made.workload, ideal)
+    ideal = replace(planned.deployment, efficiency=AT_BEST)
+    return plan(planned.spec, planned.hardware, planned.workload, ideal)

@@ -21,23 +21,23 @@ class PerMillion:
     """All of it, prompts too, over the output tokens: what a million tokens of answers cost."""
 
 
-def money(made: Plan, price: float) -> PerMillion:
+def money(plan: Plan, price: float) -> PerMillion:
     """In the currency of `price`, per accelerator and hour, all of them paid for and never idle."""
-    return _booked(made, price / 3600)
+    return _booked(plan, price / 3600)
 
 
-def energy_kwh(made: Plan) -> PerMillion | None:
+def energy_kwh(plan: Plan) -> PerMillion | None:
     """Kilowatt-hours of the accelerators alone, each at its full TDP; None without a TDP.
 
     A server with hosts, network and cooling draws about SERVER_OVER_ACCELERATORS times that.
     """
-    return None if made.hardware.tdp_w is None else _booked(made, made.hardware.tdp_w / 3.6e6)
+    return None if plan.hardware.tdp_w is None else _booked(plan, plan.hardware.tdp_w / 3.6e6)
 
 
-def _booked(made: Plan, per_second: float) -> PerMillion:
+def _booked(plan: Plan, per_second: float) -> PerMillion:
     """A rate per accelerator and second over the tokens served in one."""
-    whole = MILLION * per_second * made.deployment.num_accelerators / made.tps_total
-    tokens_in = made.workload.prompt_tokens / made.workload.output_tokens
+    whole = MILLION * per_second * plan.deployment.num_accelerators / plan.tps_total
+    tokens_in = plan.workload.prompt_tokens / plan.workload.output_tokens
     return PerMillion(
-        input=whole * made.prefill_share / tokens_in, output=whole * (1 - made.prefill_share), whole=whole
+        input=whole * plan.prefill_share / tokens_in, output=whole * (1 - plan.prefill_share), whole=whole
     )

@@ -31,12 +31,12 @@ _NUMBER: Mapping[Regime, Decides] = {
     "overhead-bound": "overhead",
 }
 _SCORES: Mapping[Order, Callable[[Plan], float]] = {
-    "prefill": lambda made: made.workload.prompt_tokens / made.prefill_s,
-    "prefill per accelerator": lambda made: made.prefill_tps / made.deployment.num_accelerators,
-    "ITL": lambda made: 1 / made.itl_s,
-    "decode TPS": lambda made: made.workload.concurrency / made.itl_s,
-    "E2E": lambda made: 1 / made.e2e_s,
-    "TPS per accelerator": lambda made: made.tps_total / made.deployment.num_accelerators,
+    "prefill": lambda planned: planned.workload.prompt_tokens / planned.prefill_s,
+    "prefill per accelerator": lambda planned: planned.prefill_tps / planned.deployment.num_accelerators,
+    "ITL": lambda planned: 1 / planned.itl_s,
+    "decode TPS": lambda planned: planned.workload.concurrency / planned.itl_s,
+    "E2E": lambda planned: 1 / planned.e2e_s,
+    "TPS per accelerator": lambda planned: planned.tps_total / planned.deployment.num_accelerators,
 }
 _UNLIMITED = 1024
 """Conversations a curve goes up to where no memory ends it."""
@@ -93,18 +93,18 @@ def rank(
 
 def ordered(ranks: Iterable[Rank], order: Order) -> list[Rank]:
     """Best first, machines without a plan (or, by price, without a price) last."""
-    return sorted(ranks, key=lambda one: score(one, order) or 0.0, reverse=True)
+    return sorted(ranks, key=lambda ranked: score(ranked, order) or 0.0, reverse=True)
 
 
-def score(one: Rank, order: Order) -> float | None:
+def score(ranked: Rank, order: Order) -> float | None:
     """What an order sorts by, larger is better: tokens per second, 1 over seconds, or output tokens per unit
     of money. None: not known."""
-    if one.plan is None:
+    if ranked.plan is None:
         return None
     if order == "price":
-        per_accelerator = _SCORES["TPS per accelerator"](one.plan)
-        return per_accelerator * 3600 / one.price_per_hour if one.price_per_hour else None
-    return _SCORES[order](one.plan)
+        per_accelerator = _SCORES["TPS per accelerator"](ranked.plan)
+        return per_accelerator * 3600 / ranked.price_per_hour if ranked.price_per_hour else None
+    return _SCORES[order](ranked.plan)
 
 
 def curve(
@@ -138,24 +138,27 @@ def _rank(spec: ModelSpec, workload: Workload, deployment: Deployment, machine: 
         if exchange_of(machine, deployment).link_bandwidth is None:
             refusal = f"It takes {ways} {machine.name}; how fast their link is isn't known, so give its bandwidth"
             return Rank(machine, None, refusal, ways, whole_decides="memory")
-        made = plan(spec, machine, workload, replace(deployment, tensor_parallel=ways))
+        planned = plan(spec, machine, workload, replace(deployment, tensor_parallel=ways))
     else:
-        made = plan(spec, machine, workload, deployment)
+        planned = plan(spec, machine, workload, deployment)
     return Rank(
         hardware=machine,
-        plan=made,
+        plan=planned,
         refusal="",
         ways=ways,
-        prefill_decides=_NUMBER[made.prefill.regime],
-        decode_decides=_NUMBER[made.decode.regime],
-        whole_decides=_whole(made) if made.deployment == deployment else "memory",
+        prefill_decides=_NUMBER[planned.prefill.regime],
+        decode_decides=_NUMBER[planned.decode.regime],
+        whole_decides=_whole(planned) if planned.deployment == deployment else "memory",
     )
 
 
-def _whole(made: Plan) -> Decides:
+def _whole(planned: Plan) -> Decides:
     """What takes most of the time in which a replica serves each of its conversations once."""
-    steps, prefills = made.workload.output_tokens - 1, made.prefill_share * made.round_s / made.prefill_s
-    prefill, decode = made.prefill.parts, made.decode.parts
+    steps, prefills = (
+        planned.workload.output_tokens - 1,
+        planned.prefill_share * planned.round_s / planned.prefill_s,
+    )
+    prefill, decode = planned.prefill.parts, planned.decode.parts
     taken = {limit: prefills * prefill[limit] + steps * decode[limit] for limit in prefill}
     return _NUMBER[max(taken, key=lambda limit: taken[limit])]
 

@@ -24,7 +24,7 @@ from inference.latency.waterfall import ttft_stages
 from inference.machine.placed import place
 from inference.planner.compare import compare
 from inference.planner.deployment import Workload
-from inference.planner.more_gpus import Case, side_by_side
+from inference.planner.more_gpus import Scenario, side_by_side
 from inference.planner.published.error import predictions
 from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve, rank
@@ -233,7 +233,7 @@ CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
     ),
     "more_gpus.more_gpus": lambda of: more_gpus.more_gpus(
         side_by_side(
-            Case(
+            Scenario(
                 catalogue.models()["llama-3.1-8b"],
                 catalogue.hardware()["h100-sxm-80gb"],
                 Workload(of.whole(1, 10**5), of.whole(1, 999), of.whole(1, 999)),

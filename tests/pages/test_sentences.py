@@ -18,7 +18,7 @@ from inference.disaggregation.records import Comparison as Processes
 from inference.kv_cache.agreement import Agreement
 from inference.latency.waterfall import ttft_stages
 from inference.machine.sweeps import Point, Setting
-from inference.planner.options.option import Change, Option
+from inference.planner.options.option import Change, Optimisation
 from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve
 from inference.planner.settings import PlanSettings, make
@@ -304,7 +304,7 @@ def test_what_is_within_the_noise_went_neither_way() -> None:
 
 def test_counts_are_whole_and_a_cost_that_is_gone_is_no_number_of_times_as_good() -> None:
     changes = (Change("fit", 22.0, 44.0, "conversations"), Change("prompt", 1e9, 0.0, "FLOP"))
-    rows = options_view.table((Option("prefix cache", "", "", changes, ""),)).rows
+    rows = options_view.table((Optimisation("prefix cache", "", "", changes, ""),)).rows
     assert rows == [
         ["prefix cache", "fit", "22 conversations", "44 conversations", "2.00 times"],
         ["", "prompt", "1.00 GFLOP", "0 FLOP", "all of it saved"],

@@ -46,10 +46,12 @@ class Optimisation:
     price: str
 
     def change(self, name: str) -> Change:
-        for one in self.changes:
-            if one.name == name:
-                return one
-        raise ValueError(f"{self.name} has no {name!r}; it changes {', '.join(one.name for one in self.changes)}")
+        for change in self.changes:
+            if change.name == name:
+                return change
+        raise ValueError(
+            f"{self.name} has no {name!r}; it changes {', '.join(change.name for change in self.changes)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 'es' if what.endswith('s') else 's'}"
 
 
-def given(made: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
+def pass_inputs(base: Plan) -> tuple[ModelSpec, Hardware, Efficiency, Exchange]:
     """What every pass of this plan is computed with."""
-    return made.spec, made.hardware, made.efficiency, made.exchange
+    return base.spec, base.hardware, base.efficiency, base.exchange
 
 
-def total_tps(made: Plan, *, gap_s: float) -> float:
+def total_tps(base: Plan, *, gap_s: float) -> float:
     """`Plan.tps_total` if the steps brought a token to everybody every `gap_s` seconds."""
-    round_s = made.per_replica * made.prompt_s + (made.workload.output_tokens - 1) * gap_s
-    return made.tps_total * made.round_s / round_s
+    round_s = base.per_replica * base.prompt_s + (base.workload.output_tokens - 1) * gap_s
+    return base.tps_total * base.round_s / round_s

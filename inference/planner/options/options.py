@@ -15,16 +15,16 @@ WEIGHT_BITS = (8, 4)
 _DEFAULT = Assumptions()
 
 
-def options(made: Plan, assumed: Assumptions = _DEFAULT) -> tuple[Optimisation, ...]:
+def options(base: Plan, assumed: Assumptions = _DEFAULT) -> tuple[Optimisation, ...]:
     """In the order of the labs; widths that the plan already has or is below are left out."""
     return (
-        continuous_batching(made, assumed),
-        chunked_prefill(made, assumed),
-        prefill_batching(made, assumed),
-        speculation(made, assumed),
-        prefix_caching(made, assumed),
-        *(cache_bits(made, bits) for bits in CACHE_BITS if bits < made.deployment.kv_bits),
-        *(weight_bits(made, bits) for bits in WEIGHT_BITS if bits < made.deployment.weight_bits),
-        disaggregation(made, assumed),
-        structured_output(made, assumed),
+        continuous_batching(base, assumed),
+        chunked_prefill(base, assumed),
+        prefill_batching(base, assumed),
+        speculation(base, assumed),
+        prefix_caching(base, assumed),
+        *(cache_bits(base, bits) for bits in CACHE_BITS if bits < base.deployment.kv_bits),
+        *(weight_bits(base, bits) for bits in WEIGHT_BITS if bits < base.deployment.weight_bits),
+        disaggregation(base, assumed),
+        structured_output(base, assumed),
     )

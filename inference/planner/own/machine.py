@@ -103,7 +103,7 @@ def held_against(
 
 def median_error(points: Iterable[OwnPoint], phase: Phase) -> float:
     """Of one phase, as a share of the measured time."""
-    errors = [one.error for one in points if one.setting.phase == phase]
+    errors = [point.error for point in points if point.setting.phase == phase]
     if not errors:
         raise ValueError(f"no {phase} was measured, so there is no error; run the sweep first")
     return median(errors)

@@ -97,7 +97,7 @@ def _compressed(stated: Fields) -> float | None:
     weights = [
         config_object("weights", config_object(name, group).get("weights")) for name, group in groups.items()
     ]
-    widths = {_scaled(each) for each in weights}
+    widths = {_scaled(weight) for weight in weights}
     return widths.pop() if len(widths) == 1 else None
 
 

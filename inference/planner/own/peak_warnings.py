@@ -23,8 +23,8 @@ def _warnings(hardware: Hardware) -> Iterator[str]:
     peak = peaks.get("bfloat16", peaks.get("float16"))
     if peak is None:
         return
-    if found := next(_multiples(hardware, peak), None):
-        row, words = found
+    if match := next(_multiples(hardware, peak), None):
+        row, words = match
         same = "bandwidth" if hardware.memory_bytes is None else "memory and bandwidth"
         yield (
             f"The 16-bit peak of {peak / 1e12:,.4g} TFLOP/s is {words} that of {row.name}, which has the "

@@ -52,9 +52,9 @@ def predictions() -> tuple[PredictedRun, ...]:
 def select(kind: Kind, *, is_held_back: bool, batch_size: int | None = None) -> list[PredictedRun]:
     """The rows of one kind that were, or were not, held back from the fit."""
     return [
-        each
-        for each in predictions()
-        if each.run.kind == kind and each.is_held_back == is_held_back and batch_size in (None, each.run.batch_size)
+        row
+        for row in predictions()
+        if row.run.kind == kind and row.is_held_back == is_held_back and batch_size in (None, row.run.batch_size)
     ]
 
 
@@ -63,12 +63,12 @@ def summary(rows: Iterable[PredictedRun]) -> Summary:
     chosen = list(rows)
     if not chosen:
         raise ValueError("no published row was chosen, so there is no error to sum up")
-    errors = [each.error for each in chosen]
+    errors = [row.error for row in chosen]
     return Summary(
         count=len(chosen),
         median=median(errors),
         within_30=sum(error <= 0.30 for error in errors) / len(errors),
-        worst=max(chosen, key=lambda each: each.error),
+        worst=max(chosen, key=lambda row: row.error),
     )
 
 
@@ -97,8 +97,10 @@ def predicted_s(run: PublishedRun, rates: Efficiency | None = None, *, all_reduc
     if run.kind == "request":
         workload = Workload(run.prompt_tokens, run.output_tokens, run.batch_size)
         return plan(run.spec, run.hardware, workload, deployment).round_s
-    one = prefill_pass(run.spec, run.hardware, rates, exchange, num_tokens=run.prompt_tokens, ways=ways).total_s
+    prefill_s = prefill_pass(
+        run.spec, run.hardware, rates, exchange, num_tokens=run.prompt_tokens, ways=ways
+    ).total_s
     if run.all_logits:
         others = 2 * run.spec.lm_head_params * (run.prompt_tokens - 1)
-        one += others / (rates.flops_share * peak(run.spec, run.hardware) * ways)
-    return one
+        prefill_s += others / (rates.flops_share * peak(run.spec, run.hardware) * ways)
+    return prefill_s

@@ -11,59 +11,59 @@ PUBLISHED_IN = {"deepseek-v3": "FP8", "gpt-oss-20b": "MXFP4", "gpt-oss-120b": "M
 _MUCH = 1.05  # a batch or a prompt this little above the largest published one is not worth a sentence
 
 
-def outside(made: Plan) -> tuple[str, ...]:
+def outside(plan: Plan) -> tuple[str, ...]:
     """One sentence for each way in which nothing published stands behind this plan; empty where all of it does."""
-    return tuple(_sentences(made))
+    return tuple(_sentences(plan))
 
 
-def other_widths(made: Plan) -> str:
+def other_widths(plan: Plan) -> str:
     """That the plan counts more bits than the model was published in; empty where it does not."""
-    bits, published = made.deployment.weight_bits, PUBLISHED_IN.get(made.spec.id)
+    bits, published = plan.deployment.weight_bits, PUBLISHED_IN.get(plan.spec.id)
     if published is None or bits < 16:
         return ""
     return (
-        f"{made.spec.name} is published in {published}; this plan counts {bits:g} bits for each weight, so it asks "
+        f"{plan.spec.name} is published in {published}; this plan counts {bits:g} bits for each weight, so it asks "
         "for more memory and more bytes a step than that checkpoint does. Set the weight bits to what you run."
     )
 
 
-def _sentences(made: Plan) -> Iterator[str]:
-    engine, kind = made.deployment.engine, family(made.hardware.id)
+def _sentences(plan: Plan) -> Iterator[str]:
+    engine, kind = plan.deployment.engine, family(plan.hardware.id)
     rows = [run for run in published_runs() if run.engine == engine]
     near = [run for run in rows if kind is not None and run.group == (engine, kind)]
-    if made.hardware.is_measured:
+    if plan.hardware.is_measured:
         yield "A machine by its measured roofs: published rows do not speak for it, its own sweeps do."
         return
-    where = f"{made.hardware.name} or its family" if kind else made.hardware.name
-    missing = [name for name, found in (("prefill", _prefills(near)), ("decode", _decodes(near))) if not found]
+    where = f"{plan.hardware.name} or its family" if kind else plan.hardware.name
+    missing = [name for name, runs in (("prefill", _prefills(near)), ("decode", _decodes(near))) if not runs]
     if missing:
         yield (
             f"No published {' or '.join(missing)} of this engine class on {where}: "
             f"{'its' if len(missing) == 1 else 'the'} values are those of the engine in general."
         )
-    if made.efficiency != efficiency(engine, made.hardware):
+    if plan.efficiency != efficiency(engine, plan.hardware):
         yield "The efficiency values are your own; the errors are those of the fitted ones."
-    yield from _sizes(made, near or rows)
-    yield from _kinds(made, rows)
+    yield from _sizes(plan, near or rows)
+    yield from _kinds(plan, rows)
 
 
-def _sizes(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
+def _sizes(plan: Plan, rows: list[PublishedRun]) -> Iterator[str]:
     """Batch, prompt and context beyond any of the rows."""
     batch = max((run.batch_size for run in rows), default=0)
     prompt = max((run.prompt_tokens for run in _prefills(rows)), default=0)
     context = max((run.context_len for run in _decodes(rows)), default=0)
-    if batch and made.batch_size > batch * _MUCH:
-        yield f"{made.batch_size:,} conversations in a step; it was checked up to {batch:,} in a step."
-    if prompt and made.workload.prompt_tokens > prompt * _MUCH:
-        yield f"{made.workload.prompt_tokens:,} prompt tokens; it was checked up to {prompt:,}."
-    length = made.workload.prompt_tokens + made.workload.output_tokens // 2
+    if batch and plan.batch_size > batch * _MUCH:
+        yield f"{plan.batch_size:,} conversations in a step; it was checked up to {batch:,} in a step."
+    if prompt and plan.workload.prompt_tokens > prompt * _MUCH:
+        yield f"{plan.workload.prompt_tokens:,} prompt tokens; it was checked up to {prompt:,}."
+    length = plan.workload.prompt_tokens + plan.workload.output_tokens // 2
     if context and length > context * _MUCH:
         yield f"Steps at {length:,} tokens of context; it was checked up to {context:,}."
 
 
-def _kinds(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
+def _kinds(plan: Plan, rows: list[PublishedRun]) -> Iterator[str]:
     """Splits and architectures that no row has."""
-    deployment, spec = made.deployment, made.spec
+    deployment, spec = plan.deployment, plan.spec
     ways = {run.tensor_parallel for run in rows}
     if deployment.tensor_parallel > max(ways, default=1):
         yield (
@@ -74,7 +74,7 @@ def _kinds(made: Plan, rows: list[PublishedRun]) -> Iterator[str]:
         yield "Pipeline stages: no published row has them; the hops between stages are assumed."
     if spec.moe and not any(run.spec.moe for run in rows):
         yield "A mixture of experts: no row of this engine class has one."
-    elif spec.moe and made.batch_size > 1 and not any(run.spec.moe and run.batch_size > 1 for run in rows):
+    elif spec.moe and plan.batch_size > 1 and not any(run.spec.moe and run.batch_size > 1 for run in rows):
         yield "A mixture of experts in a batch: its rows are of one sequence; how tokens share experts is assumed."
     if spec.mla and not any(run.spec.mla for run in rows):
         yield "Latent attention (MLA): no row of this engine class has it."

@@ -38,29 +38,28 @@ def tolerance(phase: Phase) -> Tolerance:
     return _over(select(phase, is_held_back=True))
 
 
-def tolerance_of(made: Plan, kind: Kind) -> Tolerance | None:
+def tolerance_of(plan: Plan, kind: Kind) -> Tolerance | None:
     """Of rows like the plan: its engine class, and one sequence or several; None where nothing was held back.
 
     Every prefill that was published is of one prompt alone.
     """
-    is_batch = made.per_replica > 1
+    is_batch = plan.per_replica > 1
     rows = [
-        each
-        for each in select(kind, is_held_back=True)
-        if each.run.engine == made.deployment.engine
-        and (kind == "prefill" or (each.run.batch_size > 1) == is_batch)
+        row
+        for row in select(kind, is_held_back=True)
+        if row.run.engine == plan.deployment.engine and (kind == "prefill" or (row.run.batch_size > 1) == is_batch)
     ]
     return _over(rows) if rows else None
 
 
-def checked(made: Plan) -> Tolerances:
+def checked(plan: Plan) -> Tolerances:
     """What stands beside the numbers of a plan. A pass that was checked does not vouch for a schedule of passes."""
-    if outside(made):
+    if outside(plan):
         return Tolerances(NOT_CHECKED, NOT_CHECKED, NOT_CHECKED, NOT_CHECKED)
-    is_alone = made.per_replica == 1
-    prefill = _said("one prefill alone", tolerance_of(made, "prefill"))
-    step = _said(f"one step {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "decode"))
-    whole = _said(f"requests {'alone' if is_alone else 'of a batch'}", tolerance_of(made, "request"))
+    is_alone = plan.per_replica == 1
+    prefill = _said("one prefill alone", tolerance_of(plan, "prefill"))
+    step = _said(f"one step {'alone' if is_alone else 'of a batch'}", tolerance_of(plan, "decode"))
+    whole = _said(f"requests {'alone' if is_alone else 'of a batch'}", tolerance_of(plan, "request"))
     if is_alone:
         return Tolerances(prefill, step, step, whole)
     return Tolerances(f"{NOT_CHECKED} among others; {prefill}", step, f"{NOT_CHECKED} among others; {step}", whole)
@@ -75,5 +74,5 @@ def _said(what: str, known: Tolerance | None) -> str:
 
 
 def _over(rows: list[PredictedRun]) -> Tolerance:
-    found = summary(rows)
-    return Tolerance(found.median, found.within_30, found.count)
+    errors = summary(rows)
+    return Tolerance(errors.median, errors.within_30, errors.count)

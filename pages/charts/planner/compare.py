@@ -16,7 +16,7 @@ def plan_compare(costs: Sequence[Cost], names: Sequence[str], longest_s: float) 
     """A bar per machine, the cheapest on top; hatched as nothing here is measured. `longest_s` ends the axis."""
     chart = figure(height=HEIGHT, x="s of the machine per conversation, estimated", y="")
     for phase in PHASES:
-        values = [one.prefill_s if phase == "prefill" else one.decode_s for one in costs]
+        values = [cost.prefill_s if phase == "prefill" else cost.decode_s for cost in costs]
         chart.add_bar(
             y=list(range(len(costs))),
             x=np.array(values),
@@ -29,13 +29,13 @@ def plan_compare(costs: Sequence[Cost], names: Sequence[str], longest_s: float) 
             },
             name=phase,
             hovertext=[
-                f"{literal(name)}<br>{phase}: {seconds(value)}, {percent(value / one.total_s)}, estimated"
-                for name, value, one in zip(names, values, costs, strict=True)
+                f"{literal(name)}<br>{phase}: {seconds(value)}, {percent(value / cost.total_s)}, estimated"
+                for name, value, cost in zip(names, values, costs, strict=True)
             ],
             hoverinfo="text",
         )
-    for place, (name, one) in enumerate(zip(names, costs, strict=True)):
-        text = f"{literal(name)}: {seconds(one.total_s)}"
+    for place, (name, cost) in enumerate(zip(names, costs, strict=True)):
+        text = f"{literal(name)}: {seconds(cost.total_s)}"
         label(chart, 0, place, text, colour=INK, xanchor="left", yanchor="bottom", yshift=12)
     chart.update_layout(
         barmode="stack",

@@ -15,30 +15,30 @@ HEIGHT = 380
 _FEW = 3.0  # powers of ten: fewer have ticks between them
 
 
-def throughput(points: Sequence[CurvePoint], made: Plan) -> go.Figure:
+def throughput(points: Sequence[CurvePoint], asked: Plan) -> go.Figure:
     """A dashed line as far as the memory holds the conversations, crosses beyond, a ring around the plan's own."""
     chart = figure(height=HEIGHT, x="tokens/s of each user, estimated", y="output tokens/s in all, estimated")
-    within, beyond = [one for one in points if one.fits], [one for one in points if not one.fits]
+    within, beyond = [point for point in points if point.fits], [point for point in points if not point.fits]
     _line(chart, within, {**DASHED, "width": 2}, "circle", "fits")
     _line(chart, within[-1:] + beyond, {**DASHED, "dash": "dot", "width": 1}, "x-thin", "memory is full")
     if within and beyond:
         last = within[-1]
         _note(chart, last.plan, f"memory is full after {last.concurrency:,}", is_last=True)
-    for one in within[:-1]:
-        _note(chart, one.plan, f"{one.concurrency:,}", colour=ESTIMATE)
+    for point in within[:-1]:
+        _note(chart, point.plan, f"{point.concurrency:,}", colour=ESTIMATE)
     chart.add_scatter(
-        x=[made.tps_per_user],
-        y=[made.tps_total],
+        x=[asked.tps_per_user],
+        y=[asked.tps_total],
         mode="markers",
         marker={"symbol": "circle-open", "size": 17, "color": INK, "line": {"width": 2}},
         name="this plan",
-        hovertext=_hover(made),
+        hovertext=_hover(asked),
         hoverinfo="text",
     )
-    plans = [*(one.plan for one in points), made]
+    plans = [*(point.plan for point in points), asked]
     for update, values in (
-        (chart.update_xaxes, [one.tps_per_user for one in plans]),
-        (chart.update_yaxes, [one.tps_total for one in plans]),
+        (chart.update_xaxes, [plan.tps_per_user for plan in plans]),
+        (chart.update_yaxes, [plan.tps_total for plan in plans]),
     ):
         ends = log_range(values, below=1.5, above=1.8)
         update(type="log", range=ends, **log_ticks(ends, (1, 2, 5) if ends[1] - ends[0] < _FEW else (1,)))
@@ -48,29 +48,29 @@ def throughput(points: Sequence[CurvePoint], made: Plan) -> go.Figure:
 
 def _line(chart: go.Figure, points: Sequence[CurvePoint], line: dict[str, object], symbol: str, name: str) -> None:
     chart.add_scatter(
-        x=np.array([one.plan.tps_per_user for one in points]),
-        y=np.array([one.plan.tps_total for one in points]),
+        x=np.array([point.plan.tps_per_user for point in points]),
+        y=np.array([point.plan.tps_total for point in points]),
         mode="lines+markers",
         line=line,
         marker={"symbol": symbol, "size": 8, "color": ESTIMATE, "line": {"color": ESTIMATE, "width": 1.5}},
         name=name,
-        hovertext=[_hover(one.plan) for one in points],
+        hovertext=[_hover(point.plan) for point in points],
         hoverinfo="text",
     )
 
 
-def _hover(made: Plan) -> str:
+def _hover(plan: Plan) -> str:
     return (
-        f"{made.workload.concurrency:,} conversations: {significant(made.tps_total)} tokens/s in all, "
-        f"{significant(made.tps_per_user)} each, estimated"
+        f"{plan.workload.concurrency:,} conversations: {significant(plan.tps_total)} tokens/s in all, "
+        f"{significant(plan.tps_per_user)} each, estimated"
     )
 
 
-def _note(chart: go.Figure, made: Plan, text: str, *, is_last: bool = False, colour: str = INK) -> None:
+def _note(chart: go.Figure, plan: Plan, text: str, *, is_last: bool = False, colour: str = INK) -> None:
     log_label(
         chart,
-        made.tps_per_user,
-        made.tps_total,
+        plan.tps_per_user,
+        plan.tps_total,
         text,
         colour=colour,
         size=12,

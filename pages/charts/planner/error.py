@@ -18,16 +18,16 @@ _TICKS = ((1e-4, "100 µs"), (1e-3, "1 ms"), (1e-2, "10 ms"), (1e-1, "100 ms"), 
 def agreement(rows: Sequence[PredictedRun]) -> go.Figure:
     """Both axes by factors; on the dashed line both are equal. Filled: held back; hollow: fitted to."""
     chart = figure(height=HEIGHT, x="published, measured", y="predicted, estimated")
-    every = [each.run.seconds for each in rows] + [each.predicted_s for each in rows]
+    every = [row.run.seconds for row in rows] + [row.predicted_s for row in rows]
     low, high = min(every) / 1.6, max(every) * 1.6
     chart.add_scatter(x=[low, high], y=[low, high], mode="lines", line=DASHED, hoverinfo="skip", name="equal")
     for kind, mark in _MARKS.items():
         for is_held_back in (False, True):
-            these = [each for each in rows if each.run.kind == kind and each.is_held_back == is_held_back]
+            these = [row for row in rows if row.run.kind == kind and row.is_held_back == is_held_back]
             colour = COLOURS.get(kind, INK)
             chart.add_scatter(
-                x=[each.run.seconds for each in these],
-                y=[each.predicted_s for each in these],
+                x=[row.run.seconds for row in these],
+                y=[row.predicted_s for row in these],
                 mode="markers",
                 marker={
                     "symbol": mark,
@@ -35,7 +35,7 @@ def agreement(rows: Sequence[PredictedRun]) -> go.Figure:
                     "color": colour if is_held_back else CARD,
                     "line": {"color": colour, "width": 1.5},
                 },
-                hovertext=[hover(each) for each in these],
+                hovertext=[hover(row) for row in these],
                 hoverinfo="text",
                 name=f"{kind}, {'held back' if is_held_back else 'fitted'}",
             )
@@ -55,19 +55,19 @@ def agreement(rows: Sequence[PredictedRun]) -> go.Figure:
     return chart
 
 
-def hover(each: PredictedRun) -> str:
+def hover(row: PredictedRun) -> str:
     """What was measured, how far off, under which conditions and who says so."""
-    run = each.run
+    run = row.run
     lines = [
         f"{run.kind}, {run.spec.name}, {run.hardware.name}, {run.engine_name}",
-        f"published {seconds(run.seconds)}, predicted {seconds(each.predicted_s)}: {off(each)}",
+        f"published {seconds(run.seconds)}, predicted {seconds(row.predicted_s)}: {off(row)}",
         *textwrap.wrap(run.conditions, 80),
         *textwrap.wrap(f"Source: {run.source}", 80),
-        "held back from the fit" if each.is_held_back else "fitted to",
+        "held back from the fit" if row.is_held_back else "fitted to",
     ]
     return "<br>".join(map(literal, lines))
 
 
-def off(each: PredictedRun) -> str:
+def off(row: PredictedRun) -> str:
     """How far off and in which direction."""
-    return f"{percent(each.error)} too {'slow' if each.ratio > 1 else 'fast'}"
+    return f"{percent(row.error)} too {'slow' if row.ratio > 1 else 'fast'}"

@@ -99,10 +99,10 @@ def _what(row: ClockRow) -> str:
 
 
 def _hover(row: ClockRow) -> str:
-    told = [
+    lines = [
         f"{_what(row)}: {seconds(row.run.seconds)}, measured by others",
         f"{seconds(row.layer_s)} a layer; {significant(row.times_floor)} times its floor",
         literal(row.run.engine_name),
         literal(row.run.source),
     ]
-    return "<br>".join(told)
+    return "<br>".join(lines)

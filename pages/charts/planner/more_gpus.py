@@ -26,9 +26,9 @@ _APART = 0.075
 def more_gpus(uses: Sequence[Use]) -> go.Figure:
     """A line per way. A mark is hollow where weights and caches do not fit, and so is the run it stands for."""
     chart = figure(height=HEIGHT, x="accelerators", y="ms per token, estimated")
-    highest = max(one.plan.itl_s for one in uses) * 1e3 * 1.12
+    highest = max(use.plan.itl_s for use in uses) * 1e3 * 1.12
     for way in _STYLES:
-        _line(chart, [one for one in uses if one.way == way])
+        _line(chart, [use for use in uses if use.way == way])
     _names(chart, uses, highest)
     _second_machine(chart)
     chart.update_layout(margin={"r": 118})
@@ -45,51 +45,51 @@ def more_gpus(uses: Sequence[Use]) -> go.Figure:
 def _line(chart: go.Figure, uses: Sequence[Use]) -> None:
     symbol, size, colour, width = _STYLES[uses[0].way]
     chart.add_scatter(
-        x=np.array([one.count for one in uses]),
-        y=np.array([one.plan.itl_s * 1e3 for one in uses]),
+        x=np.array([use.count for use in uses]),
+        y=np.array([use.plan.itl_s * 1e3 for use in uses]),
         mode="lines+markers",
         line={"color": colour, "width": width, "dash": "dash"},
         marker={
             "symbol": symbol,
             "size": size,
-            "color": [colour if one.plan.memory.fits else CARD for one in uses],
+            "color": [colour if use.plan.memory.fits else CARD for use in uses],
             "line": {"color": colour, "width": 1.5},
         },
         name=uses[0].way,
-        hovertext=[_hover(one, uses[0]) for one in uses],
+        hovertext=[_hover(use, uses[0]) for use in uses],
         hoverinfo="text",
     )
 
 
-def _hover(one: Use, alone: Use) -> str:
-    told = [
-        f"{one.way}, {one.count}: {seconds(one.plan.itl_s)} per token, estimated",
-        f"{significant(alone.plan.itl_s / one.plan.itl_s)} times as fast as one",
+def _hover(use: Use, alone: Use) -> str:
+    lines = [
+        f"{use.way}, {use.count}: {seconds(use.plan.itl_s)} per token, estimated",
+        f"{significant(alone.plan.itl_s / use.plan.itl_s)} times as fast as one",
     ]
-    if exchange_s := one.plan.decode.exchange_s + one.plan.hop_s:
-        told.append(f"of it {seconds(exchange_s)} waiting for each other")
-    if not one.plan.memory.fits:
-        told.append("does not fit: if it did")
-    return "<br>".join(told)
+    if exchange_s := use.plan.decode.exchange_s + use.plan.hop_s:
+        lines.append(f"of it {seconds(exchange_s)} waiting for each other")
+    if not use.plan.memory.fits:
+        lines.append("does not fit: if it did")
+    return "<br>".join(lines)
 
 
 def _names(chart: go.Figure, uses: Sequence[Use], highest: float) -> None:
     """Each name at the right end of its line, moved apart where the ends meet."""
     ends = sorted(
-        ((max((one for one in uses if one.way == way), key=lambda one: one.count)) for way in WAYS),
-        key=lambda one: one.plan.itl_s,
+        ((max((use for use in uses if use.way == way), key=lambda use: use.count)) for way in WAYS),
+        key=lambda use: use.plan.itl_s,
     )
     lowest = 0.03
-    for one in ends:
-        place = max(one.plan.itl_s * 1e3 / highest, lowest)
+    for use in ends:
+        place = max(use.plan.itl_s * 1e3 / highest, lowest)
         lowest = place + _APART
         log_label(
             chart,
-            one.count,
+            use.count,
             place,
-            one.way,
+            use.way,
             on="x",
-            colour=_STYLES[one.way][2],
+            colour=_STYLES[use.way][2],
             yref="paper",
             xanchor="left",
             yanchor="middle",

@@ -14,9 +14,9 @@ ROW_HEIGHT = 23
 
 def ranking(ranks: Sequence[Rank], order: Order, chosen: str) -> go.Figure:
     """Bars as long as what the order sorts by; `chosen` is the id of the plan's own hardware."""
-    shown = [one for one in ranks if one.plan is not None]
+    shown = [ranked for ranked in ranks if ranked.plan is not None]
     chart = figure(height=max(1, len(shown)) * ROW_HEIGHT + 56, x=_AXES[order], y="")
-    scores = np.array([score(one, order) or 0.0 for one in shown])
+    scores = np.array([score(ranked, order) or 0.0 for ranked in shown])
     rows = np.arange(len(shown))[::-1]
     chart.add_bar(
         x=scores,
@@ -25,17 +25,19 @@ def ranking(ranks: Sequence[Rank], order: Order, chosen: str) -> go.Figure:
         width=0.86,
         marker={
             "color": HAIRLINE,
-            "line": {"color": [INK if one.hardware.id == chosen else HAIRLINE for one in shown]},
+            "line": {"color": [INK if ranked.hardware.id == chosen else HAIRLINE for ranked in shown]},
         },
-        hovertext=[f"{literal(name(one))}: {value(one, order)}, {decides(one, order)} decides" for one in shown],
+        hovertext=[
+            f"{literal(name(ranked))}: {value(ranked, order)}, {decides(ranked, order)} decides" for ranked in shown
+        ],
         hoverinfo="text",
         name="machines",
     )
-    for row, one in zip(rows.tolist(), shown, strict=True):
-        text = literal(name(one))
-        text = f"<b>{text}</b>" if one.hardware.id == chosen else text
+    for row, ranked in zip(rows.tolist(), shown, strict=True):
+        text = literal(name(ranked))
+        text = f"<b>{text}</b>" if ranked.hardware.id == chosen else text
         label(chart, 0, row, text, size=12, xanchor="left", xshift=5)
-        words = f"{value(one, order)} · {decides(one, order)}"
+        words = f"{value(ranked, order)} · {decides(ranked, order)}"
         label(chart, 1, row, words, size=12, colour=ESTIMATE, xref="paper", xanchor="right", xshift=-4)
     longest = float(scores.max()) if shown else 1.0
     chart.update_xaxes(range=[0, longest * 1.35], showgrid=False, showticklabels=False)
@@ -52,23 +54,23 @@ _AXES: dict[Order, str] = {
 }
 
 
-def name(one: Rank) -> str:
+def name(ranked: Rank) -> str:
     """The machine, and how many of it."""
-    many = one.plan.deployment.num_accelerators if one.plan else 1
-    return f"{many} x {one.hardware.name}" if many > 1 else one.hardware.name
+    many = ranked.plan.deployment.num_accelerators if ranked.plan else 1
+    return f"{many} x {ranked.hardware.name}" if many > 1 else ranked.hardware.name
 
 
-def value(one: Rank, order: Order) -> str:
+def value(ranked: Rank, order: Order) -> str:
     """What a learner compares: a time, or tokens per second and accelerator."""
-    if one.plan is None:
+    if ranked.plan is None:
         return "–"
     if order == "TPS per accelerator":
-        return f"{significant(score(one, order) or 0.0)} tok/s"
-    times = {"prefill": one.plan.prefill_s, "ITL": one.plan.itl_s, "E2E": one.plan.e2e_s}
+        return f"{significant(score(ranked, order) or 0.0)} tok/s"
+    times = {"prefill": ranked.plan.prefill_s, "ITL": ranked.plan.itl_s, "E2E": ranked.plan.e2e_s}
     return seconds(times[order])
 
 
-def decides(one: Rank, order: Order) -> Decides | str:
+def decides(ranked: Rank, order: Order) -> Decides | str:
     """The number of the machine that sets this pace."""
-    which = {"prefill": one.prefill_decides, "ITL": one.decode_decides}.get(order, one.whole_decides)
+    which = {"prefill": ranked.prefill_decides, "ITL": ranked.decode_decides}.get(order, ranked.whole_decides)
     return which or "–"

@@ -15,23 +15,23 @@ _FILLS = {MEMORY: "", COMPUTE: "/", CLOCK: ".", EXCHANGE: "x"}
 _CHARS = 40  # of words that fit over a whole bar, on a narrow screen too
 
 
-def request_time(made: Plan) -> go.Figure:
+def request_time(plan: Plan) -> go.Figure:
     """Three bars of 100 %: the request by phase, the prefill and one decode step by what takes them."""
     chart = figure(height=HEIGHT, x="share of the time, estimated", y="")
-    decode_s = made.e2e_s - made.ttft_s
-    wait_s = made.ttft_s - made.prefill_s
-    others_s = max(0.0, decode_s - (made.workload.output_tokens - 1) * made.itl_s)
+    decode_s = plan.e2e_s - plan.ttft_s
+    wait_s = plan.ttft_s - plan.prefill_s
+    others_s = max(0.0, decode_s - (plan.workload.output_tokens - 1) * plan.itl_s)
     request = [
         ("wait for a step under way", wait_s, HAIRLINE, ""),
-        ("prefill", made.prefill_s, CARD, "prefill"),
+        ("prefill", plan.prefill_s, CARD, "prefill"),
         ("decode", decode_s - others_s, CARD, "decode"),
         ("prompts of others", others_s, HAIRLINE, ""),
     ]
-    _bar(chart, 2, f"one request, E2E {seconds(made.e2e_s)}", request)
-    for row, phase, whole in ((1, "prefill", made.prefill_s), (0, "decode", made.itl_s)):
+    _bar(chart, 2, f"one request, E2E {seconds(plan.e2e_s)}", request)
+    for row, phase, whole in ((1, "prefill", plan.prefill_s), (0, "decode", plan.itl_s)):
         name = "its prefill" if phase == "prefill" else "one decode step"
-        found = parts(made, phase)  # type: ignore[arg-type]  # the two phases
-        _bar(chart, row, f"{name}, {seconds(whole)}", [(p.name, p.seconds, CARD, _FILLS[p.name]) for p in found])
+        pieces = parts(plan, phase)  # type: ignore[arg-type]  # the two phases
+        _bar(chart, row, f"{name}, {seconds(whole)}", [(p.name, p.seconds, CARD, _FILLS[p.name]) for p in pieces])
     chart.update_xaxes(
         range=[0, 1], tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0", "25 %", "50 %", "75 %", "100 %"]
     )

@@ -52,21 +52,21 @@ def show_answer(answer: PlanAnswer, *, key: str = "planner-answer") -> None:
     _component(data=asdict(answer), key=key)
 
 
-def answer(made: Plan) -> PlanAnswer:
+def answer(plan: Plan) -> PlanAnswer:
     """The card of this plan."""
-    missing = "" if made.memory.fits else fit(made)
-    return PlanAnswer(_head(made), _numbers(made), missing, tuple(words(made)), outside(made))
+    missing = "" if plan.memory.fits else fit(plan)
+    return PlanAnswer(_head(plan), _numbers(plan), missing, tuple(words(plan)), outside(plan))
 
 
-def _head(made: Plan) -> str:
-    served = made.deployment
+def _head(plan: Plan) -> str:
+    served = plan.deployment
     many = f"{served.num_accelerators} x " if served.num_accelerators > 1 else ""
-    return f"{made.spec.name} on {many}{made.hardware.name}, estimated"
+    return f"{plan.spec.name} on {many}{plan.hardware.name}, estimated"
 
 
-def _numbers(made: Plan) -> tuple[Number, ...]:
-    best, first = at_best(made), first_step_s(at_best(made))
-    known = Tolerances("", "", "", "") if made.hardware.is_measured else checked(made)
+def _numbers(plan: Plan) -> tuple[Number, ...]:
+    best, first = at_best(plan), first_step_s(at_best(plan))
+    known = Tolerances("", "", "", "") if plan.hardware.is_measured else checked(plan)
 
     def rate(value: float) -> str:
         return f"{significant(value)} tok/s"
@@ -74,45 +74,45 @@ def _numbers(made: Plan) -> tuple[Number, ...]:
     gaps: tuple[Number, ...] = (
         Number(
             "ITL",
-            seconds(made.itl_s),
+            seconds(plan.itl_s),
             f"at best {seconds(first)} first, {seconds(best.itl_s)} halfway",
             known.itl,
             "decode",
         ),
         Number(
             "TPS per user",
-            rate(made.tps_per_user),
+            rate(plan.tps_per_user),
             f"at best {rate(best.tps_per_user)}",
             known.tps_per_user,
             "decode",
         ),
     )
-    if made.workload.output_tokens == 1:
-        gaps = tuple(Number(one.label, "none", "one token has no gap", "", "decode") for one in gaps)
+    if plan.workload.output_tokens == 1:
+        gaps = tuple(Number(gap.label, "none", "one token has no gap", "", "decode") for gap in gaps)
     return (
-        Number("TTFT, no queue", seconds(made.ttft_s), f"at best {seconds(best.ttft_s)}", known.ttft, "prefill"),
+        Number("TTFT, no queue", seconds(plan.ttft_s), f"at best {seconds(best.ttft_s)}", known.ttft, "prefill"),
         *gaps,
-        Number("TPS in all", rate(made.tps_total), f"at best {rate(best.tps_total)}", known.whole),
-        Number("E2E, no queue", seconds(made.e2e_s), f"at best {seconds(best.e2e_s)}", known.whole),
+        Number("TPS in all", rate(plan.tps_total), f"at best {rate(best.tps_total)}", known.whole),
+        Number("E2E, no queue", seconds(plan.e2e_s), f"at best {seconds(best.e2e_s)}", known.whole),
     )
 
 
-def words(made: Plan) -> list[str]:
+def words(plan: Plan) -> list[str]:
     """What each phase waits for, which one the work is heavy in and why, and what the tolerance means."""
-    told = [_heavy(made), f"{_waits(made, 'prefill')} {_waits(made, 'decode')}"]
-    if widths := other_widths(made):
-        told.append(widths)
-    told.append("No queue is counted: how long a request waits for a place depends on when requests arrive.")
-    if made.tpot_s > made.itl_s * 1.005:
-        told.append(
-            f"Prompts of others come in between: the mean gap, TPOT, is {seconds(made.tpot_s)}. If all start at "
-            f"once, the last waits {seconds(made.burst_ttft_s)} for its first token."
+    sentences = [_heavy(plan), f"{_waits(plan, 'prefill')} {_waits(plan, 'decode')}"]
+    if widths := other_widths(plan):
+        sentences.append(widths)
+    sentences.append("No queue is counted: how long a request waits for a place depends on when requests arrive.")
+    if plan.tpot_s > plan.itl_s * 1.005:
+        sentences.append(
+            f"Prompts of others come in between: the mean gap, TPOT, is {seconds(plan.tpot_s)}. If all start at "
+            f"once, the last waits {seconds(plan.burst_ttft_s)} for its first token."
         )
-    served = made.deployment
+    served = plan.deployment
     floor = "At best: the whole peak and bandwidth, and nothing an engine adds" + (
         "; the exchanges between accelerators stay." if served.num_accelerators > served.replicas else "."
     )
-    return [*told, floor if made.hardware.is_measured else f"{_tolerance_in_words()} {floor}"]
+    return [*sentences, floor if plan.hardware.is_measured else f"{_tolerance_in_words()} {floor}"]
 
 
 def _tolerance_in_words() -> str:
@@ -126,22 +126,22 @@ def _tolerance_in_words() -> str:
     )
 
 
-def _heavy(made: Plan) -> str:
-    share, work, many = made.prefill_share, made.workload, made.per_replica
+def _heavy(plan: Plan) -> str:
+    share, work, many = plan.prefill_share, plan.workload, plan.per_replica
     name, part = ("Prefill-heavy", share) if share > 0.5 else ("Decode-heavy", 1 - share)
     phase = "prefill" if share > 0.5 else "decode"
     steps = work.output_tokens - 1
     if many == 1:
         why = (
-            f"the prompt of {work.prompt_tokens:,} tokens takes one pass of {seconds(made.prefill_s)}, its answer "
-            f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
+            f"the prompt of {work.prompt_tokens:,} tokens takes one pass of {seconds(plan.prefill_s)}, its answer "
+            f"{steps:,} step{'s' * (steps != 1)} of {seconds(plan.itl_s)}"
         )
     else:
-        is_piped = made.deployment.pipeline_parallel > 1
+        is_piped = plan.deployment.pipeline_parallel > 1
         why = (
-            f"{many:,} prompts of {work.prompt_tokens:,} tokens take {seconds(made.prompt_s)} each, "
+            f"{many:,} prompts of {work.prompt_tokens:,} tokens take {seconds(plan.prompt_s)} each, "
             f"{'the stages at work on different ones' if is_piped else 'one after another'}; their answers share "
-            f"{steps:,} step{'s' * (steps != 1)} of {seconds(made.itl_s)}"
+            f"{steps:,} step{'s' * (steps != 1)} of {seconds(plan.itl_s)}"
         )
     return f"{name}: {percent(part)} of the accelerators' time is {phase}, because {why}."
 
@@ -154,11 +154,11 @@ _WAITS = {
 }
 
 
-def _waits(made: Plan, phase: Phase) -> str:
-    longest = max(parts(made, phase), key=lambda part: part.seconds)
-    whole = made.prefill_s if phase == "prefill" else made.itl_s
+def _waits(plan: Plan, phase: Phase) -> str:
+    longest = max(parts(plan, phase), key=lambda part: part.seconds)
+    whole = plan.prefill_s if phase == "prefill" else plan.itl_s
     name = "Prefill" if phase == "prefill" else "A decode step"
     return (
-        f"{name} is {made.regimes[phase]}: {seconds(longest.seconds)} of its {seconds(whole)} go to "
+        f"{name} is {plan.regimes[phase]}: {seconds(longest.seconds)} of its {seconds(whole)} go to "
         f"{_WAITS[longest.name]}."
     )

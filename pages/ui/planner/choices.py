@@ -23,7 +23,7 @@ def choices() -> tuple[str, str, str]:
     machines = {fields.OWN: "Your own hardware"}
     machines |= {fields.HERE: "This machine, measured"} if here() else {}
     machines |= {fields.LINKED: f"From the link: {brought[0].name}"} if brought else {}
-    machines |= {name: one.name for name, one in catalogue.hardware().items()}
+    machines |= {name: machine.name for name, machine in catalogue.hardware().items()}
     return (
         _select("model", "Model", models, 250, _take_widths),
         _select("hardware", "Hardware", machines, 290, _take_machine),
@@ -58,7 +58,7 @@ def _select(
         st.selectbox(
             label,
             list(options),
-            format_func=lambda one: options[one],
+            format_func=lambda option: options[option],
             key=key(name),
             width=width,
             on_change=on_change or "rerun",
@@ -69,17 +69,17 @@ def _select(
 
 def preset() -> None:
     """The lengths of a use, to begin with."""
-    names = {fields.UNNAMED: "Your own lengths"} | {name: one.name for name, one in PRESETS.items()}
+    names = {fields.UNNAMED: "Your own lengths"} | {name: workload.name for name, workload in PRESETS.items()}
     state.widget_default(_preset_key(), fields.UNNAMED)
     st.selectbox(
         "Workload",
         list(names),
-        format_func=lambda one: names[one],
+        format_func=lambda name: names[name],
         key=_preset_key(),
         width=170,
         on_change=_take_preset,
         help="Lengths typical of a use, chosen by us: "
-        + "; ".join(f"{one.name.lower()}, {one.why}" for one in PRESETS.values())
+        + "; ".join(f"{workload.name.lower()}, {workload.why}" for workload in PRESETS.values())
         + ". Change them as you like.",
         persist_state="session",
     )

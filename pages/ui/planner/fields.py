@@ -76,8 +76,8 @@ def form_values(settings: PlanSettings) -> dict[str, object]:
 
 
 def _preset_of(settings: PlanSettings) -> str:
-    for name, one in PRESETS.items():
-        lengths = (one.prompt_tokens, one.output_tokens, one.concurrency)
+    for name, workload in PRESETS.items():
+        lengths = (workload.prompt_tokens, workload.output_tokens, workload.concurrency)
         if lengths == (settings.prompt_tokens, settings.output_tokens, settings.concurrency):
             return name
     return UNNAMED

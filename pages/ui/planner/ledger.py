@@ -7,10 +7,10 @@ from inference.planner.price import SERVER_OVER_ACCELERATORS, energy_kwh, money
 from pages.ui.parts.card import Card, Figure
 
 
-def ledger(made: Plan, price: float | None) -> Card:
+def ledger(plan: Plan, price: float | None) -> Card:
     """The ledger of one replica, how many conversations fit, and what a million tokens cost."""
     return Card(
-        figures=(*_memory(made), *_costs(made, price)), sentence=" ".join(words(made, price)), height=_HEIGHT
+        figures=(*_memory(plan), *_costs(plan, price)), sentence=" ".join(words(plan, price)), height=_HEIGHT
     )
 
 
@@ -23,8 +23,8 @@ _MACS, _MAC_KEPT_SHARE = ("m2-", "m3-", "m4-"), 0.25
 """Metal's recommended working set is about three quarters of a Mac's memory."""
 
 
-def _memory(made: Plan) -> tuple[Figure, ...]:
-    held, rest = made.memory, made.memory.rest_bytes
+def _memory(plan: Plan) -> tuple[Figure, ...]:
+    held, rest = plan.memory, plan.memory.rest_bytes
     figures = [
         Figure(scaled(held.weight_bytes, "B"), "weights"),
         Figure(scaled(held.cache_bytes, "B"), "KV caches"),
@@ -36,42 +36,42 @@ def _memory(made: Plan) -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def _costs(made: Plan, price: float | None) -> tuple[Figure, ...]:
+def _costs(plan: Plan, price: float | None) -> tuple[Figure, ...]:
     figures = []
     if price is not None:
-        cost = money(made, price)
+        cost = money(plan, price)
         figures.append(
             Figure(f"{significant(cost.input)} / {significant(cost.output)}", "cost of 1M tokens in / out")
         )
-    if used := energy_kwh(made):
+    if used := energy_kwh(plan):
         pair = f"{significant(used.input)} / {significant(used.output)} kWh"
         figures.append(Figure(pair, "accelerators' energy, 1M tokens in / out"))
     return tuple(figures)
 
 
-def words(made: Plan, price: float | None) -> list[str]:
+def words(plan: Plan, price: float | None) -> list[str]:
     """Whether it fits, and what the figures leave out."""
-    told = [fit(made)] if made.memory.fits else []
+    sentences = [fit(plan)] if plan.memory.fits else []
     if price is not None:
-        told.append("A prompt's time is booked to its tokens, that of the steps to the answer's; never idle.")
-    if made.hardware.tdp_w is not None:
-        told.append(
-            f"Energy of the accelerators alone, each at its full TDP of {made.hardware.tdp_w:,.0f} W; a whole "
+        sentences.append("A prompt's time is booked to its tokens, that of the steps to the answer's; never idle.")
+    if plan.hardware.tdp_w is not None:
+        sentences.append(
+            f"Energy of the accelerators alone, each at its full TDP of {plan.hardware.tdp_w:,.0f} W; a whole "
             f"server draws about {SERVER_OVER_ACCELERATORS:g} times that."
         )
-    return told
+    return sentences
 
 
-def fit(made: Plan) -> str:
+def fit(plan: Plan) -> str:
     """Whether weights and caches fit; if not, by how much, and the smallest split that holds them."""
-    held, rest = made.memory, made.memory.rest_bytes
+    held, rest = plan.memory, plan.memory.rest_bytes
     if held.total_bytes is None or rest is None:
         return "How much memory it has is not known here: compare the sum with yours."
-    served = made.deployment
+    served = plan.deployment
     replica = "a replica's accelerators" if served.num_accelerators > served.replicas else "one accelerator"
     if held.fits:
-        return _with_reserve(made, replica, held.total_bytes, rest)
-    ways = smallest_fit(made.spec, made.hardware, made.workload, served)
+        return _with_reserve(plan, replica, held.total_bytes, rest)
+    ways = smallest_fit(plan.spec, plan.hardware, plan.workload, served)
     remedy = (
         f"tensor parallelism of {ways} is the smallest that holds it"
         if ways
@@ -83,12 +83,12 @@ def fit(made: Plan) -> str:
     )
 
 
-def _with_reserve(made: Plan, replica: str, total_bytes: float, rest_bytes: float) -> str:
+def _with_reserve(plan: Plan, replica: str, total_bytes: float, rest_bytes: float) -> str:
     """Whether what is left covers what no conversation can have."""
-    if made.hardware.id.startswith(_MACS):
+    if plan.hardware.id.startswith(_MACS):
         kept, why = _MAC_KEPT_SHARE * total_bytes, "macOS keeps about a quarter of that from the GPU"
     else:
-        per_replica = made.deployment.num_accelerators // made.deployment.replicas
+        per_replica = plan.deployment.num_accelerators // plan.deployment.replicas
         kept = _KEPT_SHARE * total_bytes + _PROGRAM_BYTES * per_replica
         why = "An engine leaves a tenth of that alone, and program and activations need 2 to 3 GB an accelerator"
     verdict = "which is left" if rest_bytes >= kept else "more than is left: in practice expect it not to fit"

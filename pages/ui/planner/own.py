@@ -56,11 +56,11 @@ def model_by_numbers() -> ModelSpec:
             state.widget_default(key(name), getattr(start, name))
             values[name] = st.toggle(label, key=key(name), persist_state="session")
     try:
-        made = typed_model(values)
+        spec = typed_model(values)
     except ValueError as error:
         raise ValueError(named(str(error), _LABELS)) from None
-    st.text(f"{made.total_params:,} parameters, counted from these numbers.")
-    return made
+    st.text(f"{spec.total_params:,} parameters, counted from these numbers.")
+    return spec
 
 
 def model_from_config() -> ModelSpec:
@@ -79,16 +79,16 @@ def model_from_config() -> ModelSpec:
             "paste the config.json of the model, from its first brace to its last; the field takes at most "
             f"{LONGEST_TEXT:,} characters and leaves a far longer text out"
         )
-    made = spec_from_json(text)
-    told = f"{made.total_params:,} parameters in {made.num_layers} layers, counted from the file."
+    spec = spec_from_json(text)
+    caption = f"{spec.total_params:,} parameters in {spec.num_layers} layers, counted from the file."
     if stated := quantisation(text):
-        told += f" Its weights are quantised ({stated.kind}): "
-        told += (
+        caption += f" Its weights are quantised ({stated.kind}): "
+        caption += (
             f"set Weight bits to {stated.bits:.3g}" if stated.bits else "their width is not read; set Weight bits"
         )
-        told += " if you serve it so."
-    st.text(told)
-    return made
+        caption += " if you serve it so."
+    st.text(caption)
+    return spec
 
 
 def machine_by_numbers() -> Hardware:
@@ -115,10 +115,10 @@ def machine_by_numbers() -> Hardware:
                 placeholder="not known",
                 persist_state="session",
             )
-    made = typed_machine(name, numbers)
-    for warning in peak_warnings(made):
+    machine = typed_machine(name, numbers)
+    for warning in peak_warnings(machine):
         st.text(warning)
-    return made
+    return machine
 
 
 def here() -> tuple[Hardware, Efficiency] | None:

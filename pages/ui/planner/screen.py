@@ -32,18 +32,18 @@ def planner() -> None:
     sums = framed("planner-ledger")
     with block:
         form = plan_form()
-    made, problem = _plan(form)
+    plan, problem = _plan(form)
     settings = form.settings
     with result:
-        show_answer(answer(made) if made else PlanAnswer(head=problem))
+        show_answer(answer(plan) if plan else PlanAnswer(head=problem))
         if form.settings == state.remembered("planner-opened", None, lambda: form.settings):
-            for told in state.tab().plan.problems:  # of the link, until something else is chosen
-                st.text(told)
+            for problem in state.tab().plan.problems:  # of the link, until something else is chosen
+                st.text(problem)
     with export:
-        share(made, settings)
+        share(plan, settings)
     with sums:
-        card(ledger(made, settings.price) if made and settings else _NOTHING, key="planner-ledger")
-    views(made, settings)
+        card(ledger(plan, settings.price) if plan and settings else _NOTHING, key="planner-ledger")
+    views(plan, settings)
 
 
 def _plan(form: Form) -> tuple[Plan | None, str]:

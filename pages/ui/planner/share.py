@@ -9,14 +9,14 @@ from inference.planner.settings import PlanSettings
 from pages.ui import state
 
 
-def share(made: Plan | None, settings: PlanSettings | None) -> None:
+def share(plan: Plan | None, settings: PlanSettings | None) -> None:
     with st.popover("Export", key="planner-export", width=90):
-        if made is None or settings is None:
+        if plan is None or settings is None:
             st.caption("There is no plan yet: the message on this page says what is missing.")
             return
         files = {
-            "CSV": ("plan.csv", lambda: to_csv(made, settings), "text/csv"),
-            "Markdown": ("plan.md", lambda: to_markdown(made, settings), "text/markdown"),
+            "CSV": ("plan.csv", lambda: to_csv(plan, settings), "text/csv"),
+            "Markdown": ("plan.md", lambda: to_markdown(plan, settings), "text/markdown"),
         }
         for label, (name, write, mime) in files.items():
             st.download_button(label, write, name, mime, key=f"planner-{name}", on_click="ignore", width="stretch")

@@ -7,7 +7,7 @@ import pytest
 from inference.arithmetic.units import significant
 from inference.catalogue import hardware, models
 from inference.planner.deployment import Workload
-from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Way, side_by_side, step_s, use
+from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Way, predict_use, side_by_side, step_s
 
 MODELS, HARDWARE = models(), hardware()
 H100 = HARDWARE["h100-sxm-80gb"]
@@ -50,8 +50,8 @@ def test_a_70b_does_not_fit_one_and_fits_two() -> None:
 def test_copies_leave_the_step_and_multiply_the_tokens(model: str, is_at_best: bool) -> None:
     for count in COUNTS:
         scenario = Scenario(MODELS[model], H100, Workload(500, 100, concurrency=3 * count), is_at_best=is_at_best)
-        alone = use(replace(scenario, workload=Workload(500, 100, concurrency=3)), "replicas", 1)
-        copies = use(scenario, "replicas", count)
+        alone = predict_use(replace(scenario, workload=Workload(500, 100, concurrency=3)), "replicas", 1)
+        copies = predict_use(scenario, "replicas", count)
         assert copies.plan.itl_s == alone.plan.itl_s
         assert copies.plan.tps_total == pytest.approx(count * alone.plan.tps_total)
         assert copies.used_bytes == count * alone.used_bytes
@@ -67,7 +67,7 @@ def test_a_pipeline_adds_its_hops_and_nothing_else() -> None:
 def test_no_way_is_faster_than_its_share_of_the_reading() -> None:
     for spec in MODELS.values():
         for one in side_by_side(Scenario(spec, H100))[0]:
-            alone = use(Scenario(spec, H100), "replicas", 1)
+            alone = predict_use(Scenario(spec, H100), "replicas", 1)
             assert one.plan.itl_s >= alone.plan.itl_s / one.count
 
 
@@ -75,9 +75,11 @@ def test_a_slower_link_never_helps_and_expected_is_never_faster_than_at_best() -
     spec = MODELS["llama-3.1-8b"]
     for way in WAYS:
         for count in COUNTS:
-            best = use(Scenario(spec, H100), way, count).plan
-            assert use(Scenario(spec, H100, inside_s=1e-3, across_s=1e-3), way, count).plan.itl_s >= best.itl_s
-            expected = use(Scenario(spec, H100, is_at_best=False), way, count).plan
+            best = predict_use(Scenario(spec, H100), way, count).plan
+            assert (
+                predict_use(Scenario(spec, H100, inside_s=1e-3, across_s=1e-3), way, count).plan.itl_s >= best.itl_s
+            )
+            expected = predict_use(Scenario(spec, H100, is_at_best=False), way, count).plan
             assert expected.itl_s > best.itl_s
             assert expected.prefill_s > best.prefill_s
 

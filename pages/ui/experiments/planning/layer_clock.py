@@ -32,38 +32,38 @@ def layer_clock(
 ) -> None:
     """Published decode steps over their layers, with the floor of each. Nothing here was measured by us."""
     drawing = framed(f"{key}-chart")
-    steps = [one for one in rows() if one.run.kind == "decode"]
-    names = {ALL: "All machines"} | {one.run.hardware.id: one.run.hardware.name for one in steps}
+    steps = [step for step in rows() if step.run.kind == "decode"]
+    names = {ALL: "All machines"} | {step.run.hardware.id: step.run.hardware.name for step in steps}
     with row(key):
         machine = Controls(key, is_fixed=is_fixed).select(
-            "Accelerator", list(names), settings.machine, format_func=lambda one: names[one]
+            "Accelerator", list(names), settings.machine, format_func=lambda name: names[name]
         )
-    found = [one for one in steps if machine in (ALL, one.run.hardware.id)]
+    shown = [step for step in steps if machine in (ALL, step.run.hardware.id)]
     general = fitted().engines["eager"].general
-    clock_s = (general if machine == ALL else efficiency("eager", found[0].run.hardware)).layer_s
+    clock_s = (general if machine == ALL else efficiency("eager", shown[0].run.hardware)).layer_s
     with drawing:
         live_chart(
-            lambda: chart(found, clock_s),
+            lambda: chart(shown, clock_s),
             version=(machine, clock_s),
             key=f"{key}-chart",
             title="Milliseconds by the layer",
             caption=f"{names[machine]}, eager PyTorch; full: measured by others; hollow: its floor, estimated; "
             "dashed: the planner's clock",
             alt="Time of a decode step against the number of layers, with the roofline's floor of each.",
-            table=lambda: table(found),
+            table=lambda: table(shown),
         )
     with st.container(key=f"{key}-words"):
-        st.text(words(found))
+        st.text(words(shown))
 
 
-def words(found: list[ClockRow]) -> str:
+def words(shown: list[ClockRow]) -> str:
     """The pair that shows it best, and what follows for hardware."""
-    pair = _pair(found)
+    pair = _pair(shown)
     if pair is None:
-        one = found[0]
+        step = shown[0]
         return (
-            f"{one.run.spec.name}: {seconds(one.run.seconds)} for {one.run.spec.num_layers} layers, "
-            f"{significant(one.times_floor)} times its floor of {seconds(one.floor_s)}. {_moral(one)}"
+            f"{step.run.spec.name}: {seconds(step.run.seconds)} for {step.run.spec.num_layers} layers, "
+            f"{significant(step.times_floor)} times its floor of {seconds(step.floor_s)}. {_moral(step)}"
         )
     small, large = pair.small, pair.large
     return (
@@ -79,9 +79,9 @@ _NEAR = 2.0
 """Times its floor: below that, more than half of the time is the floor's."""
 
 
-def _moral(one: ClockRow) -> str:
+def _moral(step: ClockRow) -> str:
     """For a pass far above its floor, and for one that is near it."""
-    if one.times_floor < _NEAR:
+    if step.times_floor < _NEAR:
         return (
             "Here the floor is near, so the clock of the layers hides behind the bytes: more bandwidth would help."
         )
@@ -91,9 +91,9 @@ def _moral(one: ClockRow) -> str:
     )
 
 
-def _pair(found: list[ClockRow]) -> Contrast | None:
+def _pair(shown: list[ClockRow]) -> Contrast | None:
     """Of one stack on one machine: nearly as many layers and most times the parameters, else just the latter."""
-    alone = [one for one in found if one.run.batch_size == 1]
+    alone = [step for step in shown if step.run.batch_size == 1]
     pairs = [
         Contrast(small, large)
         for small, large in permutations(alone, 2)
@@ -104,7 +104,7 @@ def _pair(found: list[ClockRow]) -> Contrast | None:
     return max(alike or pairs, key=lambda pair: pair.params_ratio, default=None)
 
 
-def table(found: list[ClockRow]) -> Table:
+def table(shown: list[ClockRow]) -> Table:
     """Every point, with its source."""
     return Table(
         [
@@ -113,17 +113,17 @@ def table(found: list[ClockRow]) -> Table:
         ],
         [
             [
-                one.run.spec.name,
-                one.run.hardware.name,
-                one.run.engine_name,
-                str(one.run.batch_size),
-                str(one.run.spec.num_layers),
-                seconds(one.run.seconds),
-                seconds(one.layer_s),
-                seconds(one.floor_s),
-                significant(one.times_floor),
-                one.run.source,
+                step.run.spec.name,
+                step.run.hardware.name,
+                step.run.engine_name,
+                str(step.run.batch_size),
+                str(step.run.spec.num_layers),
+                seconds(step.run.seconds),
+                seconds(step.layer_s),
+                seconds(step.floor_s),
+                significant(step.times_floor),
+                step.run.source,
             ]
-            for one in found
+            for step in shown
         ],
     )

@@ -104,11 +104,11 @@ def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Sc
         count = shared.choice("How many", COUNTS, settings.count)
         pace = shared.choice("Pace", _PACES, settings.pace)
         machine = shared.select(
-            "Accelerator", list(machines), settings.machine, format_func=lambda one: machines[one].name
+            "Accelerator", list(machines), settings.machine, format_func=lambda name: machines[name].name
         )
         usual, own = PRESETS[preset], Controls(f"{key}-{preset}", is_fixed=is_fixed)  # each keeps its own changes
         names = {name: spec.name for name, spec in models().items()}
-        model = own.select("Model", list(names), usual.model, format_func=lambda one: names[one], width=180)
+        model = own.select("Model", list(names), usual.model, format_func=lambda name: names[name], width=180)
         conversations = own.number("Conversations", usual.conversations, 1, MOST_CONVERSATIONS, width=130)
         prompt = own.number("Prompt, tokens", usual.prompt_tokens, 1, MOST_TOKENS, width=130)
         output = own.number("Answer, tokens", usual.output_tokens, 1, MOST_TOKENS, width=130)
@@ -121,9 +121,9 @@ def _chosen(settings: MoreGpusSettings, key: str, *, is_fixed: bool) -> tuple[Sc
 def _machines() -> dict[str, Hardware]:
     """Those that are joined to others, with a peak to predict a prefill by."""
     return {
-        name: one
-        for name, one in hardware().items()
-        if one.interconnect and (one.peak_flops or one.estimated_flops)
+        name: machine
+        for name, machine in hardware().items()
+        if machine.interconnect and (machine.peak_flops or machine.estimated_flops)
     }
 
 

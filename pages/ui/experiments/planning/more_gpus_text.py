@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from inference.arithmetic.units import scaled, seconds, significant
 from inference.catalogue import hardware, models
 from inference.planner.deployment import PER_NODE
-from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Use, Way, use
+from inference.planner.more_gpus import COUNTS, WAYS, Scenario, Use, Way, predict_use
 from pages.ui.parts.live_chart import Table
 from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
@@ -25,7 +25,7 @@ def outcome() -> Outcome:
         Scenario(models()[_MODEL], hardware()[_MACHINE], is_at_best=is_at_best) for is_at_best in (True, False)
     )
     gain = _gain(best, _COUNT)
-    step_s, alone_s = (use(best, "tensor parallel", count).plan.itl_s for count in (_COUNT, 1))
+    step_s, alone_s = (predict_use(best, "tensor parallel", count).plan.itl_s for count in (_COUNT, 1))
     return Outcome(
         _GAINS.name_of(gain),
         f"Estimated: with every layer split, {seconds(step_s)} instead of {seconds(alone_s)} at best, "
@@ -35,27 +35,27 @@ def outcome() -> Outcome:
 
 
 def _gain(scenario: Scenario, count: int) -> float:
-    one, split = (use(scenario, "tensor parallel", number).plan.itl_s for number in (1, count))
-    return one / split
+    alone_s, split_s = (predict_use(scenario, "tensor parallel", number).plan.itl_s for number in (1, count))
+    return alone_s / split_s
 
 
 def words(uses: Sequence[Use], count: int) -> str:
     """What each way does to a token at this count, whom it helps, and what stands in the way."""
-    found = {one.way: one for one in uses if one.count == count}
-    alone = next(one for one in uses if one.count == 1)
-    told = [_tensor(found["tensor parallel"], alone, uses)] if "tensor parallel" in found else []
+    by_way = {use.way: use for use in uses if use.count == count}
+    alone = next(use for use in uses if use.count == 1)
+    sentences = [_tensor(by_way["tensor parallel"], alone, uses)] if "tensor parallel" in by_way else []
     if count > 1:
-        told.append(_others(found, count))
+        sentences.append(_others(by_way, count))
     if not alone.plan.memory.fits:
         missing = scaled(-(alone.plan.memory.rest_bytes or 0), "B")
-        told.append(
+        sentences.append(
             f"One alone cannot hold it, {missing} are missing: hollow marks say what it would take if it did."
         )
-    told.append(
+    sentences.append(
         "Expert parallelism, for mixtures of experts only, gives each accelerator some of the experts and "
         "exchanges tokens twice a layer: it helps room and batch, not the reader."
     )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _tensor(split: Use, alone: Use, uses: Sequence[Use]) -> str:
@@ -70,22 +70,22 @@ def _tensor(split: Use, alone: Use, uses: Sequence[Use]) -> str:
             f"Split over {split.count}, a token takes {seconds(split.plan.itl_s)}, longer than on one with "
             f"{seconds(one_s)}: the reading is shared out, but now it waits for {rest}."
         )
-    told = (
+    gain = (
         f"Split over {split.count}, a token takes {seconds(split.plan.itl_s)} instead of {seconds(one_s)}: "
         f"{significant(one_s / split.plan.itl_s)} times as fast, not {split.count} times, because nobody "
         f"shares out {rest}."
     )
-    steps = {one.count: one.plan.itl_s for one in uses if one.way == "tensor parallel"}
+    steps = {use.count: use.plan.itl_s for use in uses if use.way == "tensor parallel"}
     best = min(steps, key=lambda count: steps[count])
     if best < split.count:
-        return f"{told} {best} are faster than {split.count}."
+        return f"{gain} {best} are faster than {split.count}."
     if steps.get(2 * PER_NODE, 0) > steps[best]:
-        return f"{told} {2 * PER_NODE} are slower again: their exchanges cross between two machines."
-    return told
+        return f"{gain} {2 * PER_NODE} are slower again: their exchanges cross between two machines."
+    return gain
 
 
-def _others(found: Mapping[Way, Use], count: int) -> str:
-    work = found["replicas"].plan.workload
+def _others(by_way: Mapping[Way, Use], count: int) -> str:
+    work = by_way["replicas"].plan.workload
     idle = count - work.concurrency
     crowd = (
         f"with no more to do {idle} of these {count} stand idle"
@@ -100,15 +100,15 @@ def _others(found: Mapping[Way, Use], count: int) -> str:
 
 def steps_table(uses: Sequence[Use]) -> Table:
     """Time per token: a row per way, a column per count."""
-    cells = {(one.way, one.count): _step(one) for one in uses}
+    cells = {(use.way, use.count): _step(use) for use in uses}
     return Table(
         ["time per token, estimated", *(f"on {count}" for count in COUNTS)],
         [[way, *(cells.get((way, count), "cannot be") for count in COUNTS)] for way in WAYS],
     )
 
 
-def _step(one: Use) -> str:
-    return seconds(one.plan.itl_s) + ("" if one.plan.memory.fits else " if it fitted")
+def _step(use: Use) -> str:
+    return seconds(use.plan.itl_s) + ("" if use.plan.memory.fits else " if it fitted")
 
 
 def count_table(uses: Sequence[Use], count: int) -> Table:
@@ -120,25 +120,25 @@ def count_table(uses: Sequence[Use], count: int) -> Table:
         ],
         [
             [
-                one.way,
-                seconds(one.plan.itl_s),
-                significant(one.plan.tps_total),
-                seconds(one.plan.ttft_s),
-                seconds(one.plan.burst_ttft_s),
-                _memory(one),
-                "any" if one.conversations is None else f"{one.conversations:,}",
+                use.way,
+                seconds(use.plan.itl_s),
+                significant(use.plan.tps_total),
+                seconds(use.plan.ttft_s),
+                seconds(use.plan.burst_ttft_s),
+                _memory(use),
+                "any" if use.conversations is None else f"{use.conversations:,}",
             ]
-            for one in uses
-            if one.count == count
+            for use in uses
+            if use.count == count
         ],
     )
 
 
-def _memory(one: Use) -> str:
-    if one.total_bytes is None:
-        return scaled(one.used_bytes, "B")
-    told = f"{scaled(one.used_bytes, 'B')} of {scaled(one.total_bytes, 'B')}"
-    return told if one.plan.memory.fits else f"{told}: does not fit"
+def _memory(use: Use) -> str:
+    if use.total_bytes is None:
+        return scaled(use.used_bytes, "B")
+    room = f"{scaled(use.used_bytes, 'B')} of {scaled(use.total_bytes, 'B')}"
+    return room if use.plan.memory.fits else f"{room}: does not fit"
 
 
 def all_table(uses: Sequence[Use]) -> Table:
@@ -147,13 +147,13 @@ def all_table(uses: Sequence[Use]) -> Table:
         ["accelerators", "way", "time per token, estimated", "times as fast as one", "of it exchanges", "fits"],
         [
             [
-                str(one.count),
-                one.way,
-                seconds(one.plan.itl_s),
-                significant(uses[0].plan.itl_s / one.plan.itl_s),
-                seconds(one.plan.decode.exchange_s + one.plan.hop_s),
-                "yes" if one.plan.memory.fits else "no",
+                str(use.count),
+                use.way,
+                seconds(use.plan.itl_s),
+                significant(uses[0].plan.itl_s / use.plan.itl_s),
+                seconds(use.plan.decode.exchange_s + use.plan.hop_s),
+                "yes" if use.plan.memory.fits else "no",
             ]
-            for one in sorted(uses, key=lambda one: one.count)
+            for use in sorted(uses, key=lambda use: use.count)
         ],
     )

@@ -53,7 +53,7 @@ def plan_compare(
     with drawing:
         _draw(costs, chosen, key)
     with st.container(key=f"{key}-words"):
-        st.text(" ".join([words(costs), *(f"{one}." for one in refused)]))
+        st.text(" ".join([words(costs), *(f"{reason}." for reason in refused)]))
     table_card(
         table(costs),
         key=f"{key}-table",
@@ -64,17 +64,21 @@ def plan_compare(
 
 def _chosen(settings: PlanCompareSettings, key: str, *, is_fixed: bool) -> PlanCompareSettings:
     controls, names = Controls(key, is_fixed=is_fixed), {name: spec.name for name, spec in models().items()}
-    machines = {name: one.name for name, one in hardware().items() if one.peak_flops or one.estimated_flops}
+    machines = {
+        name: machine.name for name, machine in hardware().items() if machine.peak_flops or machine.estimated_flops
+    }
     with row(key):
-        model = controls.select("Model", list(names), settings.model, format_func=lambda one: names[one], width=180)
+        model = controls.select(
+            "Model", list(names), settings.model, format_func=lambda name: names[name], width=180
+        )
         conversations = controls.number("Conversations", settings.conversations, 1, MOST_CONVERSATIONS, width=130)
         pace = controls.choice("Pace", _PACES, settings.pace)
     with row(f"{key}-machines"):
         chosen = tuple(
             controls.select(
-                f"Machine {place}", list(machines), one, format_func=lambda name: machines[name], width=220
+                f"Machine {place}", list(machines), machine, format_func=lambda name: machines[name], width=220
             )
-            for place, one in enumerate(settings.machines, start=1)
+            for place, machine in enumerate(settings.machines, start=1)
         )
     return PlanCompareSettings(model, chosen, conversations, pace)
 
@@ -99,7 +103,7 @@ def _draw(costs: Costs, chosen: PlanCompareSettings, key: str) -> None:
 def _panel(kind: str, costs: tuple[Cost, ...], chosen: PlanCompareSettings, key: str) -> None:
     prompt, output = WORKLOADS[kind]
     chart_card(
-        lambda: chart(costs, [_name(one) for one in costs], max((one.total_s for one in costs), default=1.0)),
+        lambda: chart(costs, [_name(cost) for cost in costs], max((cost.total_s for cost in costs), default=1.0)),
         version=(costs, chosen.pace),
         key=f"{key}-{kind}",
         title=f"{_TITLES[kind]}: {prompt:,} tokens in, {output:,} out",
@@ -109,9 +113,9 @@ def _panel(kind: str, costs: tuple[Cost, ...], chosen: PlanCompareSettings, key:
     )
 
 
-def _name(one: Cost) -> str:
-    short = one.plan.hardware.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
-    count = one.plan.deployment.num_accelerators
+def _name(cost: Cost) -> str:
+    short = cost.plan.hardware.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    count = cost.plan.deployment.num_accelerators
     return short if count == 1 else f"{count} x {short}"
 
 
@@ -125,44 +129,44 @@ def table(costs: Costs) -> Table:
         [
             [
                 _TITLES[kind],
-                _name(one),
-                seconds(one.plan.prefill_s),
-                str(one.rank.prefill_decides),
-                seconds(one.plan.itl_s),
-                str(one.rank.decode_decides),
-                seconds(one.total_s),
-                percent(one.prefill_s / one.total_s),
-                _rows(one),
+                _name(cost),
+                seconds(cost.plan.prefill_s),
+                str(cost.rank.prefill_decides),
+                seconds(cost.plan.itl_s),
+                str(cost.rank.decode_decides),
+                seconds(cost.total_s),
+                percent(cost.prefill_s / cost.total_s),
+                _rows(cost),
             ]
-            for kind, found in costs.items()
-            for one in found
+            for kind, ranking in costs.items()
+            for cost in ranking
         ],
     )
 
 
-def _rows(one: Cost) -> str:
-    rates = one.plan.efficiency
+def _rows(cost: Cost) -> str:
+    rates = cost.plan.efficiency
     return f"{rates.prefill_rows} prefill, {rates.decode_rows} decode"
 
 
 def words(costs: Costs) -> str:
     """Who wins which work and by how much, and why the order changes if it does."""
-    told = [_best(kind, found) for kind, found in costs.items() if found]
-    orders = [[one.plan.hardware.id for one in found] for found in costs.values()]
+    sentences = [_best(kind, ranking) for kind, ranking in costs.items() if ranking]
+    orders = [[cost.plan.hardware.id for cost in ranking] for ranking in costs.values()]
     swapped = next((pair for pair in _pairs(orders[0]) if pair[::-1] in _pairs(orders[1])), None)
     if swapped:
-        told.append(_swap(costs, swapped))
+        sentences.append(_swap(costs, swapped))
     elif all(orders):
-        told.append(_same_order(next(iter(costs.values()))))
-    return " ".join(told)
+        sentences.append(_same_order(next(iter(costs.values()))))
+    return " ".join(sentences)
 
 
-def _same_order(found: tuple[Cost, ...]) -> str:
-    best, *others = (one.plan for one in found)
+def _same_order(ranking: tuple[Cost, ...]) -> str:
+    best, *others = (cost.plan for cost in ranking)
     has_all = all(
-        peak(best.spec, best.hardware) >= peak(one.spec, one.hardware)
-        and best.hardware.bandwidth >= one.hardware.bandwidth
-        for one in others
+        peak(best.spec, best.hardware) >= peak(plan.spec, plan.hardware)
+        and best.hardware.bandwidth >= plan.hardware.bandwidth
+        for plan in others
     )
     if has_all and others:
         return "The order is the same for both: the first has at least as much FLOP/s and bandwidth as any other."
@@ -173,8 +177,8 @@ def _pairs(order: list[str]) -> list[tuple[str, str]]:
     return [(first, second) for place, first in enumerate(order) for second in order[place + 1 :]]
 
 
-def _best(kind: str, found: tuple[Cost, ...]) -> str:
-    best = found[0]
+def _best(kind: str, ranking: tuple[Cost, ...]) -> str:
+    best = ranking[0]
     share = best.prefill_s / best.total_s
     heavy = f"prefill-heavy, {percent(share)}" if share > 0.5 else f"decode-heavy, {percent(1 - share)}"
     return (
@@ -183,7 +187,7 @@ def _best(kind: str, found: tuple[Cost, ...]) -> str:
 
 
 def _swap(costs: Costs, pair: tuple[str, str]) -> str:
-    reading, writing = ({one.plan.hardware.id: one for one in found} for found in costs.values())
+    reading, writing = ({cost.plan.hardware.id: cost for cost in ranking} for ranking in costs.values())
     first, second = pair
     reads = reading[second].total_s / reading[first].total_s
     writes = writing[first].total_s / writing[second].total_s
@@ -194,8 +198,8 @@ def _swap(costs: Costs, pair: tuple[str, str]) -> str:
     )
 
 
-def _sheet(one: Cost) -> str:
+def _sheet(cost: Cost) -> str:
     """With the two numbers of its datasheet."""
-    machine = one.plan.hardware
-    flops = scaled(peak(one.plan.spec, machine), "FLOP/s")
-    return f"{_name(one)} ({flops}, {scaled(machine.bandwidth, 'B/s')})"
+    machine = cost.plan.hardware
+    flops = scaled(peak(cost.plan.spec, machine), "FLOP/s")
+    return f"{_name(cost)} ({flops}, {scaled(machine.bandwidth, 'B/s')})"

@@ -20,10 +20,10 @@ from pages.ui.parts.live_chart import Table, live_chart
 LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)
 
 
-def cache_view(made: Plan, settings: PlanSettings) -> None:
-    spec, batch_size = made.spec, made.workload.concurrency
-    has_memory = made.hardware.memory_bytes is not None
-    free = room(spec, made.hardware, context_len=1).free_bytes if has_memory else None
+def cache_view(plan: Plan, settings: PlanSettings) -> None:
+    spec, batch_size = plan.spec, plan.workload.concurrency
+    has_memory = plan.hardware.memory_bytes is not None
+    free = room(spec, plan.hardware, context_len=1).free_bytes if has_memory else None
     with framed("planner-cache"):
         live_chart(
             lambda: cache_growth(
@@ -31,9 +31,9 @@ def cache_view(made: Plan, settings: PlanSettings) -> None:
                 batch_size=batch_size,
                 context_len=spec.max_context,
                 free_bytes=free,
-                machine=made.hardware.name,
+                machine=plan.hardware.name,
             ),
-            version=made,
+            version=plan,
             key="planner-cache-chart",
             title="KV cache against weights",
             caption=f"{spec.name}, batch {batch_size:,}; estimated",
@@ -59,7 +59,7 @@ def cache_view(made: Plan, settings: PlanSettings) -> None:
 def _others(spec: ModelSpec) -> list[ModelSpec]:
     """The catalogue at the plan's widths."""
     rows = catalogue.models().values()
-    return [replace(one, weight_bits=spec.weight_bits, kv_bits=spec.kv_bits) for one in rows if one.id != spec.id]
+    return [replace(row, weight_bits=spec.weight_bits, kv_bits=spec.kv_bits) for row in rows if row.id != spec.id]
 
 
 def table(specs: list[ModelSpec]) -> Table:

@@ -40,22 +40,22 @@ def _errors() -> Table:
             chosen = select(kind, is_held_back=is_held_back)
             if not chosen:
                 continue
-            found = summary(chosen)
+            errors = summary(chosen)
             rows.append(
                 [
                     "held back" if is_held_back else "fitted to",
                     name,
-                    str(found.count),
-                    percent(found.median),
-                    percent(found.within_30),
-                    f"{_what(found.worst)}: {off(found.worst)}",
+                    str(errors.count),
+                    percent(errors.median),
+                    percent(errors.within_30),
+                    f"{_what(errors.worst)}: {off(errors.worst)}",
                 ]
             )
     return Table(["rows", "of", "number", "median error", "within 30 %", "worst"], rows)
 
 
-def _what(each: PredictedRun) -> str:
-    return f"{each.run.spec.name}, {each.run.hardware.name}, {each.run.engine_name}"
+def _what(row: PredictedRun) -> str:
+    return f"{row.run.spec.name}, {row.run.hardware.name}, {row.run.engine_name}"
 
 
 def _all_rows() -> Table:
@@ -63,17 +63,17 @@ def _all_rows() -> Table:
         ["of", "model", "hardware", "engine", "batch", "published", "predicted", "error", "rows", "source"],
         [
             [
-                each.run.kind,
-                each.run.spec.name,
-                each.run.hardware.name,
-                each.run.engine_name,
-                str(each.run.batch_size),
-                seconds(each.run.seconds),
-                seconds(each.predicted_s),
-                off(each),
-                "held back" if each.is_held_back else "fitted to",
-                each.run.source,
+                row.run.kind,
+                row.run.spec.name,
+                row.run.hardware.name,
+                row.run.engine_name,
+                str(row.run.batch_size),
+                seconds(row.run.seconds),
+                seconds(row.predicted_s),
+                off(row),
+                "held back" if row.is_held_back else "fitted to",
+                row.run.source,
             ]
-            for each in sorted(predictions(), key=lambda each: each.error, reverse=True)
+            for row in sorted(predictions(), key=lambda row: row.error, reverse=True)
         ],
     )

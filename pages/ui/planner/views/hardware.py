@@ -22,7 +22,7 @@ ORDERS: dict[str, Order] = {
 }
 
 
-def hardware_view(made: Plan, settings: PlanSettings) -> None:
+def hardware_view(plan: Plan, settings: PlanSettings) -> None:
     chosen = st.segmented_control(
         "Ranked",
         list(ORDERS),
@@ -33,32 +33,32 @@ def hardware_view(made: Plan, settings: PlanSettings) -> None:
         persist_state="session",
     )
     order = ORDERS[chosen or "For decode"]
-    ranks = state.remembered("planner-ranks", made, lambda: ranks_of(made))
+    ranks = state.remembered("planner-ranks", plan, lambda: ranks_of(plan))
     best = ordered(ranks, order)
     with framed("planner-rank"):
         live_chart(
-            lambda: ranking(best, order, made.hardware.id),
-            version=(made, order),
+            lambda: ranking(best, order, plan.hardware.id),
+            version=(plan, order),
             key="planner-rank-chart",
             title="Hardware for this plan, best first",
             caption="estimated; this plan's with its values, others with fitted ones; after the dot, what decides",
             alt="Bars: every machine of the catalogue by its speed for this plan, with what decides it.",
             table=lambda: _table(best, order),
         )
-    if refused := [one for one in best if one.plan is None]:
+    if refused := [row for row in best if row.plan is None]:
         with st.container(key="planner-rank-words"):
-            st.text("Not ranked. " + " ".join(f"{_refusal(one)}." for one in refused))
+            st.text("Not ranked. " + " ".join(f"{_refusal(row)}." for row in refused))
 
 
-def ranks_of(made: Plan) -> tuple[Rank, ...]:
+def ranks_of(plan: Plan) -> tuple[Rank, ...]:
     """All of the catalogue, each with its fitted values, and the plan's own machine with the plan's."""
-    others = [machine for name, machine in catalogue.hardware().items() if name != made.hardware.id]
-    plain = replace(made.deployment, efficiency=None, all_reduce_s=None, link_bandwidth=None)
+    others = [machine for name, machine in catalogue.hardware().items() if name != plan.hardware.id]
+    plain = replace(plan.deployment, efficiency=None, all_reduce_s=None, link_bandwidth=None)
     # a wider split than the plan's may leave the machine, where its link is another
-    own = made.deployment if made.memory.fits else replace(plain, efficiency=made.efficiency)
+    own = plan.deployment if plan.memory.fits else replace(plain, efficiency=plan.efficiency)
     return (
-        *rank(made.spec, made.workload, own, [made.hardware]),
-        *rank(made.spec, made.workload, plain, others),
+        *rank(plan.spec, plan.workload, own, [plan.hardware]),
+        *rank(plan.spec, plan.workload, plain, others),
     )
 
 
@@ -67,16 +67,16 @@ def _table(ranks: list[Rank], order: Order) -> Table:
         ["hardware", "estimated", "decides", "accelerators at least"],
         [
             [
-                name(one) if one.plan else _refusal(one),
-                value(one, order),
-                decides(one, order),
-                "–" if one.ways is None else str(one.ways),
+                name(row) if row.plan else _refusal(row),
+                value(row, order),
+                decides(row, order),
+                "–" if row.ways is None else str(row.ways),
             ]
-            for one in ranks
+            for row in ranks
         ],
     )
 
 
-def _refusal(one: Rank) -> str:
+def _refusal(row: Rank) -> str:
     """Why a machine has no place, with its name."""
-    return one.refusal if one.refusal.startswith(one.hardware.name) else f"{one.hardware.name}: {one.refusal}"
+    return row.refusal if row.refusal.startswith(row.hardware.name) else f"{row.hardware.name}: {row.refusal}"

@@ -15,28 +15,31 @@ from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table
 
 
-def options_view(made: Plan, settings: PlanSettings) -> None:
-    found = state.remembered("planner-options", made, lambda: options(made))
+def options_view(plan: Plan, settings: PlanSettings) -> None:
+    optimisations = state.remembered("planner-options", plan, lambda: options(plan))
     with framed("planner-options"):
         data_table(
-            table(found),
+            table(optimisations),
             key="planner-options-table",
             title="What each optimisation would change",
             caption="estimated; one at a time, for this plan",
         )
     with framed("planner-conditions"):
-        for one in found:
-            st.text(f"{one.name}: {one.condition}" + f" Price: {one.price}" * bool(one.price))
+        for optimisation in optimisations:
+            st.text(
+                f"{optimisation.name}: {optimisation.condition}"
+                + f" Price: {optimisation.price}" * bool(optimisation.price)
+            )
 
 
-def table(found: tuple[Optimisation, ...]) -> Table:
+def table(optimisations: tuple[Optimisation, ...]) -> Table:
     """A line per number that changes."""
     rows = []
-    for one in found:
-        for place, change in enumerate(one.changes):
-            rows.append([one.name if place == 0 else "", change.name, *_pair(change), _gain(change)])
-        if not one.changes:
-            rows.append([one.name, "nothing here", "", "", ""])
+    for optimisation in optimisations:
+        for place, change in enumerate(optimisation.changes):
+            rows.append([optimisation.name if place == 0 else "", change.name, *_pair(change), _gain(change)])
+        if not optimisation.changes:
+            rows.append([optimisation.name, "nothing here", "", "", ""])
     return Table(["optimisation", "changes", "without", "with", "times as good"], rows)
 
 

@@ -9,23 +9,23 @@ from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 
-def time_view(made: Plan, settings: PlanSettings) -> None:
+def time_view(plan: Plan, settings: PlanSettings) -> None:
     with framed("planner-time"):
         live_chart(
-            lambda: request_time(made),
-            version=made,
+            lambda: request_time(plan),
+            version=plan,
             key="planner-time-chart",
             title="The time of one request",
             caption="estimated; each bar is a whole, from 0 to 100 %",
             alt="Three bars: the request by phase, one prefill and one decode step by what takes the time.",
-            table=lambda: _table(made),
+            table=lambda: _table(plan),
         )
 
 
-def _table(made: Plan) -> Table:
+def _table(plan: Plan) -> Table:
     rows = []
-    for phase, whole in (("prefill", made.prefill_s), ("decode", made.itl_s)):
-        for part in parts(made, phase):  # type: ignore[arg-type]  # the two phases
+    for phase, whole in (("prefill", plan.prefill_s), ("decode", plan.itl_s)):
+        for part in parts(plan, phase):  # type: ignore[arg-type]  # the two phases
             hidden = f", {part.hidden} meanwhile" if part.hidden else ""
             rows.append([phase, part.name + hidden, seconds(part.seconds), percent(part.seconds / whole)])
     return Table(["phase", "what takes it", "time, estimated", "share of the pass"], rows)

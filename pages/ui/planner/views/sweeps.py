@@ -44,7 +44,7 @@ def sweeps_view() -> None:
 
 
 def _caption(points: list[OwnPoint]) -> str:
-    known = [phase for phase in _PHASES if any(one.setting.phase == phase for one in points)]
+    known = [phase for phase in _PHASES if any(point.setting.phase == phase for point in points)]
     errors = [f"{phase} {percent(median_error(points, phase))}" for phase in known]
     return f"median error: {', '.join(errors)}; predicted from the measured roofs, no value was fitted to a sweep"
 
@@ -54,13 +54,13 @@ def _table(points: list[OwnPoint]) -> Table:
         ["phase", "tokens in", "context", "measured", "predicted, estimated", "error"],
         [
             [
-                one.setting.phase,
-                f"{one.setting.num_query_tokens:,}",
-                f"{one.setting.context_len:,}",
-                seconds(one.measured_s),
-                seconds(one.predicted_s),
-                f"{percent(one.error)} too {'slow' if one.ratio > 1 else 'fast'}",
+                point.setting.phase,
+                f"{point.setting.num_query_tokens:,}",
+                f"{point.setting.context_len:,}",
+                seconds(point.measured_s),
+                seconds(point.predicted_s),
+                f"{percent(point.error)} too {'slow' if point.ratio > 1 else 'fast'}",
             ]
-            for one in points
+            for point in points
         ],
     )

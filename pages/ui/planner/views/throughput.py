@@ -13,14 +13,14 @@ from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 
 
-def throughput_view(made: Plan, settings: PlanSettings) -> None:
+def throughput_view(plan: Plan, settings: PlanSettings) -> None:
     points = state.remembered(
-        "planner-curve", made, lambda: curve(made.spec, made.hardware, made.workload, made.deployment)
+        "planner-curve", plan, lambda: curve(plan.spec, plan.hardware, plan.workload, plan.deployment)
     )
     with framed("planner-curve"):
         live_chart(
-            lambda: throughput(points, made),
-            version=made,
+            lambda: throughput(points, plan),
+            version=plan,
             key="planner-curve-chart",
             title="Throughput in all against speed for each",
             caption="estimated; numbers are conversations at once; the ring is this plan",
@@ -33,7 +33,7 @@ def throughput_view(made: Plan, settings: PlanSettings) -> None:
 
 def words(points: tuple[CurvePoint, ...]) -> str:
     """What the curve says from its first point to the last that fits."""
-    held = [one for one in points if one.fits]
+    held = [point for point in points if point.fits]
     if not held:
         return "Not even one conversation fits beside the weights: every point lies beyond the memory."
     first, last = held[0], held[-1]
@@ -59,12 +59,12 @@ def _table(points: tuple[CurvePoint, ...]) -> Table:
         ["conversations", "in all, tokens/s, estimated", "each, tokens/s, estimated", "TTFT, estimated", "fits"],
         [
             [
-                f"{one.concurrency:,}",
-                significant(one.plan.tps_total),
-                significant(one.plan.tps_per_user),
-                seconds(one.plan.ttft_s),
-                "yes" if one.fits else "no",
+                f"{point.concurrency:,}",
+                significant(point.plan.tps_total),
+                significant(point.plan.tps_per_user),
+                seconds(point.plan.ttft_s),
+                "yes" if point.fits else "no",
             ]
-            for one in points
+            for point in points
         ],
     )

@@ -45,16 +45,16 @@ _FREE: dict[str, Callable[[], None]] = {
 }
 
 
-def views(made: Plan | None, settings: PlanSettings | None) -> None:
+def views(plan: Plan | None, settings: PlanSettings | None) -> None:
     names = [*_NEED_A_PLAN, *_FREE]
     chosen = choose_view(names, key="planner")
-    plan = to_query(settings) if made and settings else ""
-    parts = ("" if plan == to_query(PlanSettings()) else plan, view_query(chosen, names))
+    query = to_query(settings) if plan and settings else ""
+    parts = ("" if query == to_query(PlanSettings()) else query, view_query(chosen, names))
     state.show_in_address("&".join(filter(None, parts)))
     with boundary():
         if chosen in _FREE:
             _FREE[chosen]()
-        elif made is None or settings is None:
+        elif plan is None or settings is None:
             st.text("This view needs a plan: the message at the top says what is missing.")
         else:
-            _NEED_A_PLAN[chosen](made, settings)
+            _NEED_A_PLAN[chosen](plan, settings)
