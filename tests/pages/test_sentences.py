@@ -351,6 +351,7 @@ def _goodput(of: Extremes) -> str:
 
 
 PLAN = make(PlanSettings())
+LONGEST = SPEC.max_context - PLAN.workload.output_tokens
 TEXTS: Mapping[str, Callable[[Extremes], str]] = {
     "batch sweep": _batch_words,
     "chunks": lambda of: batching_stall.stall(some.batching(of)),
@@ -374,7 +375,7 @@ TEXTS: Mapping[str, Callable[[Extremes], str]] = {
     "pass card": _pass_card,
     "clock": lambda of: layer_clock.words(list(clock_rows())[: of.whole(1, 9)]),
     "throughput": lambda of: throughput_view.words(
-        curve(SPEC, PLAN.hardware, replace(PLAN.workload, prompt_tokens=of.whole(1, 8000)), PLAN.deployment)
+        curve(SPEC, PLAN.hardware, replace(PLAN.workload, prompt_tokens=of.whole(1, LONGEST)), PLAN.deployment)
     ),
 }
 assert models()["smollm2-135m"] == SPEC
