@@ -14,8 +14,7 @@ from pages.charts.kv_cache.growth import cache_growth
 from pages.ui import state
 from pages.ui.experiments.kv_cache.growth import rule
 from pages.ui.parts.data_table import table_card
-from pages.ui.parts.framed import framed
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 
 LENGTHS = (4096, 8192, 32_768, 65_536, 131_072)
 
@@ -24,22 +23,21 @@ def cache_view(plan: Plan, settings: PlanSettings) -> None:
     spec, batch_size = plan.spec, plan.workload.concurrency
     has_memory = plan.hardware.memory_bytes is not None
     free = room(spec, plan.hardware, context_len=1).free_bytes if has_memory else None
-    with framed("planner-cache"):
-        live_chart(
-            lambda: cache_growth(
-                spec,
-                batch_size=batch_size,
-                context_len=spec.max_context,
-                free_bytes=free,
-                machine=plan.hardware.name,
-            ),
-            version=plan,
-            key="planner-cache-chart",
-            title="KV cache against weights",
-            caption=f"{spec.name}, batch {batch_size:,}; estimated",
-            alt="Bytes of the KV caches against tokens of context, with the weights as a level line.",
-            table=lambda: table([spec]),
-        )
+    chart_card(
+        lambda: cache_growth(
+            spec,
+            batch_size=batch_size,
+            context_len=spec.max_context,
+            free_bytes=free,
+            machine=plan.hardware.name,
+        ),
+        version=plan,
+        key="planner-cache-chart",
+        title="KV cache against weights",
+        caption=f"{spec.name}, batch {batch_size:,}; estimated",
+        alt="Bytes of the KV caches against tokens of context, with the weights as a level line.",
+        table=lambda: table([spec]),
+    )
     with st.container(key="planner-cache-words"):
         st.text(rule(spec))
     rows = state.remembered(

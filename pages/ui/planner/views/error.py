@@ -5,25 +5,23 @@ from inference.planner.published.error import PredictedRun, predictions, select,
 from inference.planner.published.runs import Kind
 from pages.charts.planner.error import agreement, off
 from pages.ui.parts.data_table import table_card
-from pages.ui.parts.framed import framed
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.planner.views.sweeps import sweeps_view
 
 _KINDS: tuple[tuple[str, Kind], ...] = (("prefill", "prefill"), ("decode", "decode"), ("whole request", "request"))
 
 
 def error_view() -> None:
-    with framed("planner-agreement"):
-        live_chart(
-            lambda: agreement(predictions()),
-            version="published",
-            key="planner-agreement-chart",
-            title="Predicted against published",
-            caption="filled: held back from the fit; hollow: fitted to. Squares prefill, circles decode, diamonds "
-            "whole requests; on the dashed line both are equal",
-            alt="Predicted against published seconds of every row, on axes that grow by factors.",
-            table=_all_rows,
-        )
+    chart_card(
+        lambda: agreement(predictions()),
+        version="published",
+        key="planner-agreement-chart",
+        title="Predicted against published",
+        caption="filled: held back from the fit; hollow: fitted to. Squares prefill, circles decode, diamonds "
+        "whole requests; on the dashed line both are equal",
+        alt="Predicted against published seconds of every row, on axes that grow by factors.",
+        table=_all_rows,
+    )
     table_card(
         _errors(),
         key="planner-errors",

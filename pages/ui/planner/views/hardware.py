@@ -10,8 +10,7 @@ from inference.planner.ranking import Order, Rank, ordered, rank
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.rank import decides, name, ranking, value
 from pages.ui import state
-from pages.ui.parts.framed import framed
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 from pages.ui.planner.fields import key
 
 ORDERS: dict[str, Order] = {
@@ -35,16 +34,15 @@ def hardware_view(plan: Plan, settings: PlanSettings) -> None:
     order = ORDERS[chosen or "For decode"]
     ranks = state.remembered("planner-ranks", plan, lambda: ranks_of(plan))
     best = ordered(ranks, order)
-    with framed("planner-rank"):
-        live_chart(
-            lambda: ranking(best, order, plan.hardware.id),
-            version=(plan, order),
-            key="planner-rank-chart",
-            title="Hardware for this plan, best first",
-            caption="estimated; this plan's with its values, others with fitted ones; after the dot, what decides",
-            alt="Bars: every machine of the catalogue by its speed for this plan, with what decides it.",
-            table=lambda: _table(best, order),
-        )
+    chart_card(
+        lambda: ranking(best, order, plan.hardware.id),
+        version=(plan, order),
+        key="planner-rank-chart",
+        title="Hardware for this plan, best first",
+        caption="estimated; this plan's with its values, others with fitted ones; after the dot, what decides",
+        alt="Bars: every machine of the catalogue by its speed for this plan, with what decides it.",
+        table=lambda: _table(best, order),
+    )
     if refused := [row for row in best if row.plan is None]:
         with st.container(key="planner-rank-words"):
             st.text("Not ranked. " + " ".join(f"{_refusal(row)}." for row in refused))

@@ -10,20 +10,19 @@ from inference.planner.options.option import Change, Optimisation
 from inference.planner.options.options import options
 from inference.planner.settings import PlanSettings
 from pages.ui import state
-from pages.ui.parts.data_table import data_table
+from pages.ui.parts.data_table import table_card
 from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table
 
 
 def options_view(plan: Plan, settings: PlanSettings) -> None:
     optimisations = state.remembered("planner-options", plan, lambda: options(plan))
-    with framed("planner-options"):
-        data_table(
-            table(optimisations),
-            key="planner-options-table",
-            title="What each optimisation would change",
-            caption="estimated; one at a time, for this plan",
-        )
+    table_card(
+        table(optimisations),
+        key="planner-options-table",
+        title="What each optimisation would change",
+        caption="estimated; one at a time, for this plan",
+    )
     with framed("planner-conditions"):
         for optimisation in optimisations:
             st.text(

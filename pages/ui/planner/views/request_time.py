@@ -5,21 +5,19 @@ from inference.planner import Plan
 from inference.planner.parts import parts
 from inference.planner.settings import PlanSettings
 from pages.charts.planner.request_time import request_time
-from pages.ui.parts.framed import framed
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 
 
 def time_view(plan: Plan, settings: PlanSettings) -> None:
-    with framed("planner-time"):
-        live_chart(
-            lambda: request_time(plan),
-            version=plan,
-            key="planner-time-chart",
-            title="The time of one request",
-            caption="estimated; each bar is a whole, from 0 to 100 %",
-            alt="Three bars: the request by phase, one prefill and one decode step by what takes the time.",
-            table=lambda: _table(plan),
-        )
+    chart_card(
+        lambda: request_time(plan),
+        version=plan,
+        key="planner-time-chart",
+        title="The time of one request",
+        caption="estimated; each bar is a whole, from 0 to 100 %",
+        alt="Three bars: the request by phase, one prefill and one decode step by what takes the time.",
+        table=lambda: _table(plan),
+    )
 
 
 def _table(plan: Plan) -> Table:

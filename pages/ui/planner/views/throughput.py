@@ -9,24 +9,22 @@ from inference.planner.settings import PlanSettings
 from pages.charts.planner.curve import throughput
 from pages.ui import state
 from pages.ui.experiments.compared import way
-from pages.ui.parts.framed import framed
-from pages.ui.parts.live_chart import Table, live_chart
+from pages.ui.parts.live_chart import Table, chart_card
 
 
 def throughput_view(plan: Plan, settings: PlanSettings) -> None:
     points = state.remembered(
         "planner-curve", plan, lambda: curve(plan.spec, plan.hardware, plan.workload, plan.deployment)
     )
-    with framed("planner-curve"):
-        live_chart(
-            lambda: throughput(points, plan),
-            version=plan,
-            key="planner-curve-chart",
-            title="Throughput in all against speed for each",
-            caption="estimated; numbers are conversations at once; the ring is this plan",
-            alt="Output tokens per second in all against tokens per second of each user, over concurrency.",
-            table=lambda: _table(points),
-        )
+    chart_card(
+        lambda: throughput(points, plan),
+        version=plan,
+        key="planner-curve-chart",
+        title="Throughput in all against speed for each",
+        caption="estimated; numbers are conversations at once; the ring is this plan",
+        alt="Output tokens per second in all against tokens per second of each user, over concurrency.",
+        table=lambda: _table(points),
+    )
     with st.container(key="planner-curve-words"):
         st.text(words(points))
 
