@@ -21,7 +21,7 @@ from inference.cost import forward_work
 from inference.device import device_name
 from inference.engine import Engine
 from inference.jobs.worker import Worker
-from inference.latency.diagnosis import CAUSES, Case, Pass
+from inference.latency.diagnosis import CAUSES, SlowRequest, TimedPass
 from inference.latency.request_events import in_chunks
 
 FOLDER = Path(__file__).parents[1] / "lessons/traces/diagnosis"
@@ -31,7 +31,7 @@ CONTEXT = 7_000
 CHUNK = 4  # tokens per event
 SLOW_S = 4.0  # a slow client takes an event every so many decode passes
 MAX_TRIES = 4
-_CASE = TypeAdapter(Case)
+_CASE = TypeAdapter(SlowRequest)
 # Which number each case gets: fixed, so that a link to a case stays right, and in no order that helps.
 ORDER = (
     "chunks",
@@ -47,7 +47,7 @@ ORDER = (
 )
 
 
-def is_clear(case: Case, margin: float = 1.2) -> bool:
+def is_clear(case: SlowRequest, margin: float = 1.2) -> bool:
     """Exactly the cause it was recorded for, with room on both sides of every limit."""
     return all(
         cause.tell(case) >= cause.limit * margin if name == case.cause else cause.tell(case) <= cause.limit / margin
@@ -63,14 +63,14 @@ class _Sequence:
         self._cache = engine.new_cache()
         self._ids: list[int] = []
 
-    def feed(self, num_tokens: int, queue_s: float = 0.0) -> Pass:
+    def feed(self, num_tokens: int, queue_s: float = 0.0) -> TimedPass:
         rebuild_s = 0.0
         if self._cache.get_seq_length() < len(self._ids):
             rebuild_s = self._engine.forward(self._ids, self._cache).forward_s
         ids = [(7 * (len(self._ids) + place)) % 200 + 10 for place in range(num_tokens)]  # which ones costs nothing
         forward_s = self._engine.forward(ids, self._cache).forward_s
         self._ids += ids
-        return Pass(num_tokens, len(self._ids), queue_s, rebuild_s, forward_s)
+        return TimedPass(num_tokens, len(self._ids), queue_s, rebuild_s, forward_s)
 
     def fill(self, num_tokens: int) -> None:
         """Untimed, in slices: what an earlier turn left in the cache."""
@@ -90,11 +90,11 @@ class _Sequence:
             self._cache.crop(-num_tokens)
         return median(times)
 
-    def answer(self, num_prompt: int) -> tuple[Pass, ...]:
+    def answer(self, num_prompt: int) -> tuple[TimedPass, ...]:
         return (self.feed(num_prompt), *(self.feed(1) for _ in range(NUM_TOKENS - 1)))
 
 
-def stream(passes: Sequence[Pass], num_prompt: int) -> Request:
+def stream(passes: Sequence[TimedPass], num_prompt: int) -> Request:
     """Each token as the server has it; the way to the client takes no time."""
     times = tuple(accumulate(one.total_s for one in passes))
     return Request(0.0, times, (1,) * len(times), num_prompt)
@@ -120,7 +120,7 @@ class Recorder:
         small.warm_up()
         self._long, self._context = long, context
 
-    def cold_start(self) -> Case:
+    def cold_start(self) -> SlowRequest:
         """Loading the weights counts into the first pass, as it does for a client."""
         start = time.perf_counter()
         engine = self._load()
@@ -130,11 +130,11 @@ class Recorder:
         words = "The server had been scaled to zero: it loaded the model's weights before the first pass."
         return self._case("cold start", words, passes, engine=engine)
 
-    def long_prompt(self) -> Case:
+    def long_prompt(self) -> SlowRequest:
         passes = _Sequence(self._engine).answer(self._long)
         return self._case("long prompt", f"A prompt of {self._long} tokens on a warm, idle server.", passes)
 
-    def prefix_miss(self) -> Case:
+    def prefix_miss(self) -> SlowRequest:
         passes = _Sequence(self._engine).answer(self._long)
         kept = _Sequence(self._engine)
         kept.fill(self._long - SHORT)
@@ -143,13 +143,13 @@ class Recorder:
             "prefix miss", words, passes, shared=self._long - SHORT, reused_prefill_s=kept.repeat(SHORT)
         )
 
-    def queue(self) -> Case:
+    def queue(self) -> SlowRequest:
         mine = _Sequence(self._engine)
         first = self._behind_a_neighbour(lambda queue_s: mine.feed(SHORT, queue_s), 2 * self._long)
         words = f"A prompt of {2 * self._long:,} tokens came in just before it; one worker serves both."
         return self._case("queue", words, (first, *(mine.feed(1) for _ in range(NUM_TOKENS - 1))))
 
-    def stalled(self) -> Case:
+    def stalled(self) -> SlowRequest:
         mine = _Sequence(self._engine)
         early = [mine.feed(SHORT), *(mine.feed(1) for _ in range(4))]
         stall = self._behind_a_neighbour(lambda queue_s: mine.feed(1, queue_s), self._long)
@@ -157,24 +157,24 @@ class Recorder:
         late = [mine.feed(1) for _ in range(NUM_TOKENS - 1 - len(early))]
         return self._case("stalled by a neighbour", words, (*early, stall, *late))
 
-    def slow_client(self) -> Case:
+    def slow_client(self) -> SlowRequest:
         passes = _Sequence(self._engine).answer(SHORT)
         pace = SLOW_S * median(one.forward_s for one in passes)
         words = f"A client that takes one event every {SLOW_S:.0f} decode passes (simulated)."
         return self._case("slow client", words, passes, client=slowly(stream(passes, SHORT), pace))
 
-    def chunks(self) -> Case:
+    def chunks(self) -> SlowRequest:
         passes = _Sequence(self._engine).answer(SHORT)
         words = f"The server sends {CHUNK} tokens in one event (simulated)."
         return self._case("chunks", words, passes, client=in_chunks(stream(passes, SHORT), CHUNK))
 
-    def overhead(self) -> Case:
+    def overhead(self) -> SlowRequest:
         num_prompt = 300
         passes = _Sequence(self._small).answer(num_prompt)
         words = "A model of random weights, so small that reading and multiplying them takes next to no time."
         return self._case("overhead", words, passes, engine=self._small)
 
-    def memory_pressure(self) -> Case:
+    def memory_pressure(self) -> SlowRequest:
         mine = _Sequence(self._engine)
         mine.fill(self._long)
         early = [mine.feed(SHORT), *(mine.feed(1) for _ in range(6))]
@@ -183,13 +183,13 @@ class Recorder:
         words = "Its KV cache was given up in the middle, to make room for another's, and computed again."
         return self._case("memory pressure", words, (*early, *late), shared=self._long)
 
-    def long_context(self) -> Case:
+    def long_context(self) -> SlowRequest:
         mine = _Sequence(self._engine)
         mine.fill(self._context)
         words = f"A chat of {self._context:,} tokens, kept in the cache; its last message is short."
         return self._case("long context", words, mine.answer(SHORT), shared=self._context)
 
-    def _behind_a_neighbour(self, run: Callable[[float], Pass], num_tokens: int) -> Pass:
+    def _behind_a_neighbour(self, run: Callable[[float], TimedPass], num_tokens: int) -> TimedPass:
         """The worker is given the neighbour's prefill first; the wait is the worker's own clock."""
         neighbour = _Sequence(self._engine)
         self._worker.submit(lambda queue_s: neighbour.feed(num_tokens))
@@ -199,13 +199,13 @@ class Recorder:
         self,
         cause: str,
         conditions: str,
-        passes: tuple[Pass, ...],
+        passes: tuple[TimedPass, ...],
         *,
         client: Request | None = None,
         shared: int = 0,
         reused_prefill_s: float | None = None,
         engine: Engine | None = None,
-    ) -> Case:
+    ) -> SlowRequest:
         engine = engine or self._engine
         first = passes[0]
         before = first.context_len - first.num_query_tokens
@@ -213,7 +213,7 @@ class Recorder:
         usual_decode_s = _short_decode_s(engine)
         alone.fill(before)
         num_prompt = first.context_len
-        return Case(
+        return SlowRequest(
             cause=cause,
             conditions=conditions,
             model=engine.name,
@@ -240,7 +240,7 @@ def _short_decode_s(engine: Engine) -> float:
     return short.repeat(1)
 
 
-def record(recorder: Recorder) -> Iterator[Case]:
+def record(recorder: Recorder) -> Iterator[SlowRequest]:
     """Every case, clear or the last try of it."""
     for make in (
         recorder.cold_start,

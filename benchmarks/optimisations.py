@@ -13,10 +13,10 @@ from benchmarks.models import default_engine
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.batching import presets as requests_of
 from inference.batching.lanes import requests_seen
-from inference.batching.records import Served
+from inference.batching.records import ServedPlan
 from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import PRESETS as ARRIVALS
-from inference.disaggregation.records import Arrangement, Comparison, scenario
+from inference.disaggregation.records import Arrangement, ArrangementComparison, scenario
 from inference.disaggregation.records import requests as clients
 from inference.jobs.drive import drained
 from inference.jobs.experiments import Job
@@ -76,16 +76,16 @@ def _chunks(name: str, preset: str, took_s: list[float]) -> list[Measurement]:
     ]
 
 
-def _over(value: Callable[[Served], float], above: Served, below: Served) -> float:
+def _over(value: Callable[[ServedPlan], float], above: ServedPlan, below: ServedPlan) -> float:
     return value(above) / value(below)
 
 
-def _stall(arm: Served) -> float:
+def _stall(arm: ServedPlan) -> float:
     """The longest gap of the streams that run while the newcomer arrives."""
     return max(gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one))
 
 
-def _newcomer(arm: Served) -> float:
+def _newcomer(arm: ServedPlan) -> float:
     last = requests_seen(arm)[-1]
     assert last is not None
     return ttft_s(last)
@@ -114,19 +114,19 @@ def _split(name: str, preset: str, took_s: list[float]) -> list[Measurement]:
     ]
 
 
-def _seen(found: Comparison, arrangement: Arrangement) -> list[Request]:
+def _seen(found: ArrangementComparison, arrangement: Arrangement) -> list[Request]:
     served = found.of(arrangement)
     assert served
     return list(clients(served, found.asks).values())
 
 
-def _p99(found: Comparison, arrangement: Arrangement) -> float:
+def _p99(found: ArrangementComparison, arrangement: Arrangement) -> float:
     return percentile([gap for one in _seen(found, arrangement) for gap in itl_s(one)], 99)
 
 
-def _longest_ttft(found: Comparison, arrangement: Arrangement) -> float:
+def _longest_ttft(found: ArrangementComparison, arrangement: Arrangement) -> float:
     return max(map(ttft_s, _seen(found, arrangement)))
 
 
-def _rate(found: Comparison, arrangement: Arrangement) -> float:
+def _rate(found: ArrangementComparison, arrangement: Arrangement) -> float:
     return tps_total(_seen(found, arrangement))

@@ -15,7 +15,7 @@ from inference.jobs.experiments import Job
 from inference.jobs.limits import Limits
 from inference.machine.ceilings import measure
 from inference.machine.sweep_jobs import batch_job, context_job, prompt_job
-from inference.machine.sweeps import Point, Sweep
+from inference.machine.sweeps import Sweep, SweepPoint
 from inference.trace import Phase
 
 _ROUNDS = 3
@@ -58,6 +58,6 @@ def swept(engine: Engine, job: Job[Sweep]) -> tuple[Sweep, float, float]:
     return drive.result, time.perf_counter() - start, first_s
 
 
-def _error(engine: Engine, ceilings: Ceilings, point: Point) -> float:
+def _error(engine: Engine, ceilings: Ceilings, point: SweepPoint) -> float:
     """|measured / estimated - 1|."""
     return abs(point.median_s / point.setting.estimate(engine.spec, ceilings).total_s - 1)

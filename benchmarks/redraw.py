@@ -17,7 +17,7 @@ from benchmarks.browser.browser import chromium, fresh_page
 from benchmarks.measurement import Measurement
 from inference.machine.placed import Placed, work_of
 from inference.machine.sweep_jobs import prefill
-from inference.machine.sweeps import Point
+from inference.machine.sweeps import SweepPoint
 from inference.trace import Step, Trace
 from lessons import load_trace
 from pages.charts.roofline.measured import lab_roofline
@@ -64,7 +64,7 @@ def _sweep_roofline(trace: Trace) -> go.Figure:
     placed = []
     for step in trace.steps:
         setting = prefill(step.context_len)
-        placed.append(Placed(Point(setting, (step.forward_s,), ()), work_of(trace.metadata.spec, setting)))
+        placed.append(Placed(SweepPoint(setting, (step.forward_s,), ()), work_of(trace.metadata.spec, setting)))
     return lab_roofline(placed, [trace.ceilings])
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.machine.sweeps import Point
+from inference.machine.sweeps import SweepPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class BatchCost:
     """Of the bytes."""
 
 
-def batch_cost(point: Point, spec: ModelSpec, ceilings: Ceilings) -> BatchCost:
+def batch_cost(point: SweepPoint, spec: ModelSpec, ceilings: Ceilings) -> BatchCost:
     work = point.setting.work(spec)
     return BatchCost(
         point.setting.batch_size,
@@ -37,6 +37,6 @@ def crossover_batch(ridge_point: float, weight_bits: float) -> float:
     return ridge_point * weight_bits / 8 / 2
 
 
-def tokens_per_s(point: Point) -> float:
+def tokens_per_s(point: SweepPoint) -> float:
     """Of all sequences together, from the median pass."""
     return point.setting.batch_size / point.median_s

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from inference.arithmetic.metrics import Request
-from inference.batching.records import Served
+from inference.batching.records import ServedPlan
 
 State = Literal["waiting", "prefill", "decode"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LaneSpan:
     """A piece of a request's lane: passes one after another in which the same happened to it."""
 
     state: State
@@ -20,24 +20,24 @@ class Span:
     num_passes: int
 
 
-def arrivals_s(served: Served) -> tuple[float, ...]:
+def arrivals_s(served: ServedPlan) -> tuple[float, ...]:
     """When each request was there, on the clock of the passes."""
     clock = _clock(served)
     return tuple(clock[place] for place in _arrival_places(served))
 
 
-def lanes(served: Served) -> tuple[tuple[Span, ...], ...]:
+def lanes(served: ServedPlan) -> tuple[tuple[LaneSpan, ...], ...]:
     """Each request from its arrival to its last pass, or to the newest one while it is unfinished."""
     clock, next_place = _clock(served), _arrival_places(served)
-    spans: list[list[Span]] = [[] for _ in next_place]
+    spans: list[list[LaneSpan]] = [[] for _ in next_place]
     left = [one.output_tokens for one in served.plan.arrivals]
 
     def add(request: int, state: State, until: int) -> None:
         start = next_place[request]
         before = spans[request][-1] if spans[request] else None
-        new = Span(state, clock[start], clock[until], until - start)
+        new = LaneSpan(state, clock[start], clock[until], until - start)
         if before and before.state == state:
-            spans[request][-1] = Span(state, before.start_s, new.end_s, before.num_passes + new.num_passes)
+            spans[request][-1] = LaneSpan(state, before.start_s, new.end_s, before.num_passes + new.num_passes)
         elif new.num_passes:
             spans[request].append(new)
         next_place[request] = until
@@ -54,7 +54,7 @@ def lanes(served: Served) -> tuple[tuple[Span, ...], ...]:
     return tuple(map(tuple, spans))
 
 
-def requests_seen(served: Served) -> tuple[Request | None, ...]:
+def requests_seen(served: ServedPlan) -> tuple[Request | None, ...]:
     """Each request as its client saw it, one event per token; None before the first."""
     times: list[list[float]] = [[] for _ in served.plan.arrivals]
     for one, end_s in zip(served.passes, served.ends_s, strict=True):
@@ -67,12 +67,12 @@ def requests_seen(served: Served) -> tuple[Request | None, ...]:
     )
 
 
-def _arrival_places(served: Served) -> list[int]:
+def _arrival_places(served: ServedPlan) -> list[int]:
     """The first pass, by its place, that each request could have been in."""
     numbers = [one.number for one in served.passes]
     return [bisect_left(numbers, one.before_pass) for one in served.plan.arrivals]
 
 
-def _clock(served: Served) -> tuple[float, ...]:
+def _clock(served: ServedPlan) -> tuple[float, ...]:
     """When the pass at each place starts; one more, for the end of the last."""
     return (0.0, *served.ends_s)

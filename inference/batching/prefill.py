@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Work
+from inference.jobs.experiments import Job, Reports
 from inference.machine.sweep_run import check, measure
-from inference.machine.sweeps import Case, Point, Setting, Sweep
+from inference.machine.sweeps import Case, Setting, Sweep, SweepPoint
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -25,7 +25,7 @@ def prefill_batching_job(lengths: Sequence[int] = LENGTHS, num_prompts: int = NU
         fitting = [length for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
         return [_case(length, num_prompts) for length in fitting]
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Sweep]:
         if num_prompts < 2:
             raise ValueError(f"a batch needs at least 2 prompts, got {num_prompts}")
         check(engine, limits, cases(engine))
@@ -45,9 +45,9 @@ def _case(length: int, num_prompts: int) -> Case:
 class Batched:
     """One prompt length, measured both ways."""
 
-    alone: Point
+    alone: SweepPoint
     """A single prompt's pass."""
-    together: Point
+    together: SweepPoint
     """The pass of all prompts."""
 
     @property

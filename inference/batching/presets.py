@@ -1,7 +1,7 @@
 """The requests the batching lab starts from. Each preset says what it is there to show; one has nothing to gain."""
 
 from inference.batching.job import serving_job
-from inference.batching.records import Arrival, Comparison, Plan
+from inference.batching.records import Arrival, BatchingComparison, ServingPlan
 from inference.jobs.experiments import Job
 
 STATIC, CONTINUOUS = "static", "continuous"
@@ -37,12 +37,12 @@ PRESETS: dict[str, tuple[Arrival, ...]] = {
 
 def batching_job(
     arrivals: tuple[Arrival, ...] = PRESETS[MIXED], *, slots: int = SLOTS, tokens_per_pass: int = TOKENS_PER_PASS
-) -> Job[Comparison]:
+) -> Job[BatchingComparison]:
     """The same requests both ways, on the same engine with the same limits."""
     return serving_job(
         [
-            Plan(STATIC, arrivals, slots, tokens_per_pass, is_static=True),
-            Plan(CONTINUOUS, arrivals, slots, tokens_per_pass),
+            ServingPlan(STATIC, arrivals, slots, tokens_per_pass, is_static=True),
+            ServingPlan(CONTINUOUS, arrivals, slots, tokens_per_pass),
         ]
     )
 
@@ -53,7 +53,7 @@ NEWCOMERS = {LONG_PROMPT: 480, SHORT_PROMPT: 96}
 STREAMS = _requests(0, 16, 40, 40, 40)
 
 
-def chunked_job(prompt_tokens: int = NEWCOMERS[LONG_PROMPT], chunk: int = CHUNK) -> Job[Comparison]:
+def chunked_job(prompt_tokens: int = NEWCOMERS[LONG_PROMPT], chunk: int = CHUNK) -> Job[BatchingComparison]:
     """A prompt arrives while three streams decode: fed whole in one pass, and at most `chunk` tokens a pass.
 
     The newcomer is the last of the plan's requests.
@@ -61,7 +61,7 @@ def chunked_job(prompt_tokens: int = NEWCOMERS[LONG_PROMPT], chunk: int = CHUNK)
     arrivals = (*STREAMS, Arrival(10, prompt_tokens, 4))
     return serving_job(
         [
-            Plan(WHOLE, arrivals, slots=4, tokens_per_pass=TOKENS_PER_PASS),
-            Plan(f"{chunk} tokens per pass", arrivals, slots=4, tokens_per_pass=chunk),
+            ServingPlan(WHOLE, arrivals, slots=4, tokens_per_pass=TOKENS_PER_PASS),
+            ServingPlan(f"{chunk} tokens per pass", arrivals, slots=4, tokens_per_pass=chunk),
         ]
     )

@@ -27,7 +27,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ServingPlan:
     """Requests and the rules they are served by."""
 
     name: str
@@ -97,10 +97,10 @@ class BatchPass:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedPlan:
     """A plan as it was carried out, pass by pass; still growing while it runs."""
 
-    plan: Plan
+    plan: ServingPlan
     passes: tuple[BatchPass, ...] = ()
 
     @property
@@ -140,10 +140,10 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class BatchingComparison:
     """Plans that took turns, a pass of each, so that a slow moment of the machine meets all of them."""
 
-    arms: tuple[Served, ...]
+    arms: tuple[ServedPlan, ...]
 
     @property
     def is_done(self) -> bool:

@@ -13,8 +13,8 @@ from transformers import ContinuousBatchingConfig, GenerationConfig
 from transformers.generation.continuous_batching import ContinuousBatchingManager
 from transformers.generation.continuous_batching.requests import RequestState
 
-from inference.batching.records import PAGE, BatchPass, Comparison, Plan, Served, Share
-from inference.jobs.experiments import Report, Work
+from inference.batching.records import PAGE, BatchingComparison, BatchPass, ServedPlan, ServingPlan, Share
+from inference.jobs.experiments import Report, Reports
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -96,7 +96,7 @@ class PagedServer:
         scheduler.clear_cancelled_requests()
 
 
-def serve(engine: "Engine", plan: Plan) -> Generator[BatchPass | None, None, None]:
+def serve(engine: "Engine", plan: ServingPlan) -> Generator[BatchPass | None, None, None]:
     """Carry the plan out. Yields after every pass, None after those that only warm up."""
     server = PagedServer(engine, slots=plan.slots, tokens_per_pass=plan.tokens_per_pass, num_blocks=plan.num_blocks)
     prompts = prompt_ids(engine, plan)
@@ -121,16 +121,16 @@ def serve(engine: "Engine", plan: Plan) -> Generator[BatchPass | None, None, Non
             number += 1
 
 
-def _num_admitted(plan: Plan, num_queued: int, server: PagedServer) -> int:
+def _num_admitted(plan: ServingPlan, num_queued: int, server: PagedServer) -> int:
     """Continuous: all, the scheduler fills slots as they fall free. Static: a group once the last is through."""
     if not plan.is_static:
         return num_queued
     return 0 if server.is_busy else min(plan.slots, num_queued)
 
 
-def compare(engine: "Engine", plans: Sequence[Plan]) -> Work[Comparison]:
+def compare(engine: "Engine", plans: Sequence[ServingPlan]) -> Reports[BatchingComparison]:
     """Serve the plans in turns, a pass of each; yields after every pass."""
-    arms = [Served(plan) for plan in plans]
+    arms = [ServedPlan(plan) for plan in plans]
     num_tokens, num_done = sum(one.output_tokens for plan in plans for one in plan.arrivals), 0
     with ExitStack() as stack:
         running = {place: stack.enter_context(closing(serve(engine, plan))) for place, plan in enumerate(plans)}
@@ -145,11 +145,11 @@ def compare(engine: "Engine", plans: Sequence[Plan]) -> Work[Comparison]:
                     arms[place] = replace(arms[place], passes=(*arms[place].passes, newest))
                     num_done += sum(share.token_id is not None for share in newest.shares)
                 words = f"{plans[place].name}: " + (f"pass {len(arms[place].passes)}" if newest else "warm-up")
-                yield Report(num_done / num_tokens, Comparison(tuple(arms)), words)
-    return Comparison(tuple(arms))
+                yield Report(num_done / num_tokens, BatchingComparison(tuple(arms)), words)
+    return BatchingComparison(tuple(arms))
 
 
-def prompt_ids(engine: "Engine", plan: Plan) -> list[list[int]]:
+def prompt_ids(engine: "Engine", plan: ServingPlan) -> list[list[int]]:
     """A stretch of the same text for each request, each from another place on."""
     ids = engine.tokenizer(_TEXT, add_special_tokens=False)["input_ids"]
     prompts = []

@@ -9,7 +9,7 @@ import simpy
 
 from inference.arithmetic.metrics import Request
 from inference.disaggregation.pace import Pace
-from inference.disaggregation.records import Ask
+from inference.disaggregation.records import ClientRequest
 
 MOST_WORKERS, MOST_SIMULATED = 32, 500
 Events = Generator[simpy.Event, None, None]
@@ -41,7 +41,9 @@ class Fleet:
         return self.num_prefill + self.num_decode
 
 
-def poisson(rate: float, num_requests: int, *, prompt_tokens: int, output_tokens: int, seed: int) -> list[Ask]:
+def poisson(
+    rate: float, num_requests: int, *, prompt_tokens: int, output_tokens: int, seed: int
+) -> list[ClientRequest]:
     """Requests that arrive at random, `rate` per second, with lengths spread evenly over half to one and a half."""
     if not (rate > 0 and 1 <= num_requests <= MOST_SIMULATED):
         raise ValueError(
@@ -51,7 +53,7 @@ def poisson(rate: float, num_requests: int, *, prompt_tokens: int, output_tokens
     arrivals = np.cumsum(rng.exponential(1.0, num_requests)) / rate
     prompts = _spread(rng, prompt_tokens, num_requests)
     outputs = _spread(rng, output_tokens, num_requests)
-    return [Ask(*values) for values in zip(arrivals.tolist(), prompts, outputs, strict=True)]
+    return [ClientRequest(*values) for values in zip(arrivals.tolist(), prompts, outputs, strict=True)]
 
 
 def _spread(rng: np.random.Generator, mean: int, count: int) -> list[int]:
@@ -59,7 +61,7 @@ def _spread(rng: np.random.Generator, mean: int, count: int) -> list[int]:
     return values
 
 
-def simulate(asks: Sequence[Ask], fleet: Fleet, pace: Pace, *, bytes_per_token: float) -> list[Request]:
+def simulate(asks: Sequence[ClientRequest], fleet: Fleet, pace: Pace, *, bytes_per_token: float) -> list[Request]:
     """What every client would see, in the order of `asks`. All of it is simulated, nothing measured.
 
     As in the two-process run: a waiting prompt goes before the next token of any stream, all streams of a worker
@@ -91,7 +93,7 @@ class _Worker:
 
 
 class _World:
-    def __init__(self, asks: Sequence[Ask], fleet: Fleet, pace: Pace, bytes_per_token: float) -> None:
+    def __init__(self, asks: Sequence[ClientRequest], fleet: Fleet, pace: Pace, bytes_per_token: float) -> None:
         self.env = simpy.Environment()
         self.times: list[list[float]] = [[] for _ in asks]
         self._asks, self._fleet, self._pace, self._bytes_per_token = asks, fleet, pace, bytes_per_token

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from inference.arithmetic.metrics import Request, duration_s, itl_s, percentile, ttft_s
 from inference.disaggregation.fleet import Fleet, simulate
 from inference.disaggregation.pace import MeasuredPace
-from inference.disaggregation.records import Arrangement, Comparison, is_done, requests
+from inference.disaggregation.records import Arrangement, ArrangementComparison, is_done, requests
 
 _ALONE = {"colocated": (2, 0), "disaggregated": (1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class SimulatedFigure:
     """One figure of one arrangement, in seconds."""
 
     arrangement: Arrangement
@@ -27,12 +27,12 @@ class Checked:
         return self.simulated_s / self.measured_s - 1
 
 
-def pace(comparison: Comparison) -> MeasuredPace:
+def pace(comparison: ArrangementComparison) -> MeasuredPace:
     """Fitted to the passes that the workers timed before the requests came."""
     return MeasuredPace(comparison.step_times.prefill, comparison.step_times.decode)
 
 
-def measured_link(comparison: Comparison) -> float | None:
+def measured_link(comparison: ArrangementComparison) -> float | None:
     """Bytes per second between the two processes, the median over transfers; None before there is one."""
     served = comparison.of("disaggregated")
     if not served or not served.transfers:
@@ -40,7 +40,7 @@ def measured_link(comparison: Comparison) -> float | None:
     return statistics.median(one.num_bytes / (one.end_s - one.start_s) for one in served.transfers)
 
 
-def check(comparison: Comparison, bytes_per_token: float) -> tuple[Checked, ...]:
+def check(comparison: ArrangementComparison, bytes_per_token: float) -> tuple[SimulatedFigure, ...]:
     """Every figure of the arrangements that were served to the end."""
     found = []
     for served in comparison.served:
@@ -51,7 +51,7 @@ def check(comparison: Comparison, bytes_per_token: float) -> tuple[Checked, ...]
         fleet = Fleet(prefill, decode, link=measured_link(comparison) or float("inf"))
         foretold = simulate(comparison.asks, fleet, pace(comparison), bytes_per_token=bytes_per_token)
         measured, simulated = _figures(seen), _figures(foretold)
-        found += [Checked(served.arrangement, name, measured[name], simulated[name]) for name in measured]
+        found += [SimulatedFigure(served.arrangement, name, measured[name], simulated[name]) for name in measured]
     return tuple(found)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inference.cost import kv_bytes
-from inference.disaggregation.records import MOST_REQUESTS, Ask, Comparison
-from inference.jobs.experiments import Job, Work
+from inference.disaggregation.records import MOST_REQUESTS, ArrangementComparison, ClientRequest
+from inference.jobs.experiments import Job, Reports
 
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.jobs.limits import Limits
 
 
-def check(asks: Sequence[Ask], max_context: int) -> None:
+def check(asks: Sequence[ClientRequest], max_context: int) -> None:
     """Refuse requests that cannot be served, before any work."""
     if not 1 <= len(asks) <= MOST_REQUESTS:
         raise ValueError(f"there must be 1 to {MOST_REQUESTS} requests, got {len(asks)}")
@@ -33,10 +33,10 @@ def check(asks: Sequence[Ask], max_context: int) -> None:
             )
 
 
-def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
+def comparison_job(asks: Sequence[ClientRequest]) -> Job[ArrangementComparison]:
     """Serve these requests both ways, one after the other, on the same two processes."""
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Comparison]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[ArrangementComparison]:
         from inference.disaggregation.run import compare  # noqa: PLC0415  # pages import this module: no torch
 
         check(asks, engine.spec.max_context)
@@ -57,4 +57,4 @@ def comparison_job(asks: Sequence[Ask]) -> Job[Comparison]:
         return compare(engine, tuple(asks))
 
     named = "; ".join(f"{ask.arrival_s:g} {ask.prompt_tokens} {ask.output_tokens}" for ask in asks)
-    return Job(f"disaggregation: {named}", Comparison, begin)
+    return Job(f"disaggregation: {named}", ArrangementComparison, begin)

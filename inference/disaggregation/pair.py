@@ -27,7 +27,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("first worker", "second worker")
 
 
-class Pair:
+class WorkerPair:
     """Two processes, a line to each, a pipe each way between them, and a folder with the model's weights."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ MOST_REQUESTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ClientRequest:
     """One request: when it arrives after the start, how long its prompt is, how many tokens it wants."""
 
     arrival_s: float
@@ -23,7 +23,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class WorkerPass:
     """Measured in a worker process: one forward pass. Times are seconds after the start of the arrangement."""
 
     worker: int
@@ -61,26 +61,26 @@ class StepTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ArrangementRun:
     """One arrangement's run: every pass and every transfer, in the order of their end."""
 
     arrangement: Arrangement
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[WorkerPass, ...] = ()
     transfers: tuple[Transfer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ArrangementComparison:
     """The same requests on the same two processes, both ways."""
 
-    asks: tuple[Ask, ...]
-    served: tuple[Served, ...]
+    asks: tuple[ClientRequest, ...]
+    served: tuple[ArrangementRun, ...]
     step_times: StepTimes
     threads_per_worker: int
     is_pinned: bool
     """Each worker on processor cores of its own; False where the system cannot, or has a single core."""
 
-    def of(self, arrangement: Arrangement) -> Served | None:
+    def of(self, arrangement: Arrangement) -> ArrangementRun | None:
         return next((one for one in self.served if one.arrangement == arrangement), None)
 
 
@@ -91,24 +91,24 @@ _STREAM_PROMPT, _STREAM_OUTPUT, _FEW = 32, 40, 4
 _LONG_ARRIVALS_S = (1.5, 3.0, 4.5)
 
 
-def scenario(preset: str, *, num_streams: int = 4, long_prompt: int = 400) -> tuple[Ask, ...]:
+def scenario(preset: str, *, num_streams: int = 4, long_prompt: int = 400) -> tuple[ClientRequest, ...]:
     """Streams from the start, long prompts with short answers among them; in a burst the prompts alone, at once."""
-    streams = (Ask(0.0, _STREAM_PROMPT, _STREAM_OUTPUT),) * num_streams
+    streams = (ClientRequest(0.0, _STREAM_PROMPT, _STREAM_OUTPUT),) * num_streams
     if preset == "long prompts among streams":
-        return (*streams, *(Ask(arrival_s, long_prompt, _FEW) for arrival_s in _LONG_ARRIVALS_S))
+        return (*streams, *(ClientRequest(arrival_s, long_prompt, _FEW) for arrival_s in _LONG_ARRIVALS_S))
     if preset == "streams only":
         return streams
     if preset == "burst of prompts":
-        return (Ask(0.0, long_prompt, _FEW),) * num_streams
+        return (ClientRequest(0.0, long_prompt, _FEW),) * num_streams
     raise ValueError(f"no preset is called {preset!r}; there are {', '.join(PRESETS)}")
 
 
-def is_done(served: Served, asks: Sequence[Ask]) -> bool:
+def is_done(served: ArrangementRun, asks: Sequence[ClientRequest]) -> bool:
     """Whether every request has all its tokens."""
     return sum(len(one.tokens) for one in served.passes) == sum(ask.output_tokens for ask in asks)
 
 
-def requests(served: Served, asks: Sequence[Ask]) -> dict[int, Request]:
+def requests(served: ArrangementRun, asks: Sequence[ClientRequest]) -> dict[int, Request]:
     """What each client saw, by the place of its request: those that got a token, a token per pass."""
     times: dict[int, list[float]] = {}
     for one in served.passes:
@@ -120,7 +120,7 @@ def requests(served: Served, asks: Sequence[Ask]) -> dict[int, Request]:
     }
 
 
-def tokens(served: Served) -> dict[int, tuple[int, ...]]:
+def tokens(served: ArrangementRun) -> dict[int, tuple[int, ...]]:
     """The token ids each request got, in their order."""
     found: dict[int, list[int]] = {}
     for one in served.passes:
@@ -129,7 +129,7 @@ def tokens(served: Served) -> dict[int, tuple[int, ...]]:
     return {place: tuple(ids) for place, ids in sorted(found.items())}
 
 
-def gaps(served: Served, place: int) -> list[tuple[float, float]]:
+def gaps(served: ArrangementRun, place: int) -> list[tuple[float, float]]:
     """(time of the token, seconds since the one before) of one request."""
     ends = [one.end_s for one in served.passes if place in one.asks]
     return [(later, later - earlier) for earlier, later in pairwise(ends)]

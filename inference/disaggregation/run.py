@@ -5,8 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from inference.disaggregation import model_copy
-from inference.disaggregation.pair import NAMES, Pair
-from inference.disaggregation.records import ARRANGEMENTS, Ask, Comparison, Pass, Served, StepTimes, Transfer
+from inference.disaggregation.pair import NAMES, WorkerPair
+from inference.disaggregation.records import (
+    ARRANGEMENTS,
+    ArrangementComparison,
+    ArrangementRun,
+    ClientRequest,
+    StepTimes,
+    Transfer,
+    WorkerPass,
+)
 from inference.disaggregation.wire import (
     BATCH_SIZES,
     PROMPT_LENGTHS,
@@ -19,15 +27,15 @@ from inference.disaggregation.wire import (
     Timed,
 )
 from inference.engine import Engine
-from inference.jobs.experiments import Report, Work
+from inference.jobs.experiments import Report, Reports
 
 _SHARED, _PREPARED = 0.05, 0.3  # of the work: when the weights are written, when the first request comes
 
 
-def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
+def compare(engine: Engine, asks: tuple[ClientRequest, ...]) -> Reports[ArrangementComparison]:
     """Both arrangements, one after the other; no process and no file is left, however this ends."""
-    pair = Pair()
-    found = Comparison(asks, (), StepTimes(), pair.threads_per_worker, is_pinned=False)
+    pair = WorkerPair()
+    found = ArrangementComparison(asks, (), StepTimes(), pair.threads_per_worker, is_pinned=False)
     try:
         for fraction in model_copy.write(engine, pair.folder):
             yield Report(_SHARED * min(fraction, 1), found, "sharing the weights")
@@ -49,7 +57,7 @@ def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
         num_tokens = sum(ask.output_tokens for ask in asks)
         for place, arrangement in enumerate(ARRANGEMENTS):
             before = found.served
-            for served, doing in _serve(pair, messages, asks, Served(arrangement)):
+            for served, doing in _serve(pair, messages, asks, ArrangementRun(arrangement)):
                 found = replace(found, served=(*before, served))
                 done = (place + sum(len(one.tokens) for one in served.passes) / num_tokens) / len(ARRANGEMENTS)
                 yield Report(_PREPARED + (1 - _PREPARED) * done, found, f"{arrangement}: {doing}")
@@ -58,7 +66,7 @@ def compare(engine: Engine, asks: tuple[Ask, ...]) -> Work[Comparison]:
         pair.close()
 
 
-def _prompt_lengths(asks: Sequence[Ask], max_context: int) -> tuple[int, ...]:
+def _prompt_lengths(asks: Sequence[ClientRequest], max_context: int) -> tuple[int, ...]:
     longest = max(ask.prompt_tokens for ask in asks)
     return tuple(sorted({longest, *(length for length in PROMPT_LENGTHS if length <= max_context)}))
 
@@ -75,14 +83,14 @@ def _mean_points(columns: Sequence[tuple[tuple[int, float], ...]]) -> tuple[tupl
     )
 
 
-def _in_order(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+def _in_order(passes: tuple[WorkerPass, ...]) -> tuple[WorkerPass, ...]:
     """By their end: two lines bring them, and one may be read a moment later."""
     return tuple(sorted(passes, key=lambda one: one.end_s))
 
 
 def _serve(
-    pair: Pair, messages: Iterator[FromWorker | None], asks: tuple[Ask, ...], served: Served
-) -> Iterator[tuple[Served, str]]:
+    pair: WorkerPair, messages: Iterator[FromWorker | None], asks: tuple[ClientRequest, ...], served: ArrangementRun
+) -> Iterator[tuple[ArrangementRun, str]]:
     """Yields what has been served so far and what is done now, again and again, until all of it is served."""
     order = sorted(range(len(asks)), key=lambda place: asks[place].arrival_s)
     first, second = ROLES[served.arrangement]
@@ -98,7 +106,7 @@ def _serve(
         message = next(messages)
         if isinstance(message, Began):
             doing = message.doing
-        elif isinstance(message, Pass):
+        elif isinstance(message, WorkerPass):
             served = replace(served, passes=_in_order((*served.passes, message)))
         elif isinstance(message, Transfer):
             served = replace(served, transfers=(*served.transfers, message))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from inference.disaggregation.records import Ask, Pass, StepTimes, Transfer
+from inference.disaggregation.records import ClientRequest, StepTimes, Transfer, WorkerPass
 
 Role = Literal["both", "prefill", "decode"]
 ROLES: dict[str, tuple[Role, Role]] = {"colocated": ("both", "both"), "disaggregated": ("prefill", "decode")}
@@ -30,7 +30,7 @@ class Start:
     """To a worker: serve these requests. Times are on the monotonic clock, which all processes share."""
 
     role: Role
-    asks: tuple[Ask, ...]
+    asks: tuple[ClientRequest, ...]
     mine: tuple[int, ...]
     """Places of those it prefills, in the order they arrive."""
     num_awaited: int
@@ -75,7 +75,7 @@ class Finished:
     """From a worker: all it was asked for is done."""
 
 
-FromWorker = Timed | Ready | Began | Pass | Transfer | Lost | Failed | Finished
+FromWorker = Timed | Ready | Began | WorkerPass | Transfer | Lost | Failed | Finished
 
 
 def prompt_ids(place: int, num_tokens: int) -> list[int]:

@@ -18,7 +18,7 @@ import torch
 from transformers import DynamicCache
 
 from inference.disaggregation import handover, model_copy
-from inference.disaggregation.records import Pass, StepTimes, Transfer
+from inference.disaggregation.records import StepTimes, Transfer, WorkerPass
 from inference.disaggregation.streams import Streams
 from inference.disaggregation.wire import (
     Began,
@@ -64,7 +64,7 @@ class Orders:
             raise SystemExit(0)
 
 
-class Worker:
+class ServingWorker:
     """Serves requests in the order they arrive: a waiting prompt goes before the next token of any stream."""
 
     def __init__(self, number: int, engine: Engine, orders: Orders, inbox: Connection, outbox: Connection) -> None:
@@ -118,7 +118,7 @@ class Worker:
 
     def _tell_pass(self, phase: Phase, found: dict[int, int], context_len: int, start_s: float) -> None:
         places, ids = tuple(found), tuple(found.values())
-        self._orders.tell(Pass(self._number, phase, places, ids, context_len, start_s, self._now()))
+        self._orders.tell(WorkerPass(self._number, phase, places, ids, context_len, start_s, self._now()))
         for place in places:
             self._left[place] -= 1
             if not self._left[place] and place in self._streams.names:
@@ -187,7 +187,7 @@ def main(control: int, inbox: int, outbox: int) -> None:
         is_pinned = _pin(setup.cores)
         engine = model_copy.read(Path(setup.folder))
         peer = Connection(inbox, writable=False), Connection(outbox, readable=False)
-        worker = Worker(setup.number, engine, orders, *peer)
+        worker = ServingWorker(setup.number, engine, orders, *peer)
         orders.tell(Ready(_time_passes(engine, orders, setup), is_pinned))
         while True:
             start = orders.hear()

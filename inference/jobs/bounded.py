@@ -50,7 +50,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedSize:
     """Every counted repeat of one size; the warm-up before them is left out."""
 
     work: float
@@ -73,7 +73,7 @@ class Timed:
 class Climb:
     """The sizes that were timed, from the smallest up."""
 
-    timed: tuple[Timed, ...]
+    timed: tuple[TimedSize, ...]
     left_out: str = ""
     """The first size that was not, and why; empty if all were."""
 
@@ -83,7 +83,7 @@ def climb(sizes: Sequence[Size], budget: Budget, *, repeats: int) -> Generator[f
 
     The first size is timed whatever it takes: it has to be chosen small enough.
     """
-    timed: list[Timed] = []
+    timed: list[TimedSize] = []
     for place, size in enumerate(sizes):
         expected_s = timed[-1].best_s * size.work / timed[-1].work if timed else 0.0
         if why := budget.refusal(expected_s):
@@ -108,7 +108,7 @@ def reported(work: Generator[object, None, T], doing: str, at: float = 0.0) -> G
     return drive.result
 
 
-def _repeated(size: Size, budget: Budget, repeats: int) -> Generator[float, None, Timed]:
+def _repeated(size: Size, budget: Budget, repeats: int) -> Generator[float, None, TimedSize]:
     run = size.prepare()
     times_s: list[float] = []
     for repeat in range(repeats + 1):
@@ -121,4 +121,4 @@ def _repeated(size: Size, budget: Budget, repeats: int) -> Generator[float, None
             if budget.refusal(min(times_s)):
                 break
         yield repeat / (repeats + 1)
-    return Timed(size.work, tuple(times_s))
+    return TimedSize(size.work, tuple(times_s))

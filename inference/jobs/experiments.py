@@ -36,7 +36,7 @@ class Report(Generic[T]):
     """Words for the screen: "512 tokens, warm-up"."""
 
 
-Work = Generator[Report[T], None, T]
+Reports = Generator[Report[T], None, T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Job(Generic[T]):
     """Unique, with the settings in it: results are found by it."""
     kind: type[T]
     """What it yields in the end: a frozen dataclass that pydantic can write and read."""
-    begin: Callable[["Engine", "Limits"], Work[T]]
+    begin: Callable[["Engine", "Limits"], Reports[T]]
     """Looks at what is asked for now, raises ValueError before any work, and gives the work: it yields after every
     forward pass, so that no learner's step waits for longer."""
     is_kept: bool = True
@@ -145,7 +145,7 @@ class Experiments:
         if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
             raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
 
-    def _started(self, job: Job[T], work: Work[T], key: str, learner: str) -> Experiment[T]:
+    def _started(self, job: Job[T], work: Reports[T], key: str, learner: str) -> Experiment[T]:
         self._forget_oldest()
         new = Experiment(job, askers={learner})
         if old := self._found.pop(key, None):
@@ -177,7 +177,7 @@ class Experiments:
             if is_meant(wish):
                 del self._being_checked[place]
 
-    def _watched(self, one: Experiment[T], work: Work[T]) -> Generator[None, None, T]:
+    def _watched(self, one: Experiment[T], work: Reports[T]) -> Generator[None, None, T]:
         one.started_s = time.monotonic()
         drive = Drive(work)
         try:

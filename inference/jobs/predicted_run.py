@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.run.recipe import Recipe
 from inference.trace import Trace
 
@@ -19,7 +19,7 @@ def predicted_run(prompt: str) -> Job[Trace]:
     """Prefill and up to NUM_TOKENS - 1 decode passes, greedy."""
     recipe = Recipe(prompt=prompt, max_new_tokens=NUM_TOKENS)
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Trace]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Trace]:
         from inference.generation import Generation  # noqa: PLC0415  # torch must not hold up a page
 
         limits.check(recipe)
@@ -27,7 +27,7 @@ def predicted_run(prompt: str) -> Job[Trace]:
         limits.check_tokens(generation)
         return run(generation)
 
-    def run(generation: "Generation") -> Work[Trace]:
+    def run(generation: "Generation") -> Reports[Trace]:
         generation.prefill()
         while not generation.finished:
             done = len(generation.trace.steps)

@@ -8,7 +8,7 @@ from inference.arithmetic.units import seconds
 from inference.cost import forward_work
 from inference.jobs.bounded import PASS_S, Budget, reported
 from inference.jobs.drive import Drive
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.run import tokens
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Agreements:
 def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) -> Job[Agreements]:
     """Greedy decoding of a fixed prompt in each dtype, on past an end token so that the number is the same."""
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Agreements]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Agreements]:
         num_prompt, most = len(_prompt(engine)), engine.spec.max_context
         if not 2 <= num_tokens <= MOST_TOKENS or num_prompt + num_tokens - 1 > most:
             raise ValueError(
@@ -66,7 +66,7 @@ def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) 
             )
         return run(engine)
 
-    def run(engine: "Engine") -> Work[Agreements]:
+    def run(engine: "Engine") -> Reports[Agreements]:
         found = Agreements(len(_prompt(engine)))
         for place, dtype in enumerate(dtypes):
             converted = engine.in_dtype(dtype)
@@ -95,7 +95,7 @@ def _rate(engine: "Engine", at: float) -> Generator[Report[Agreements], None, fl
     return newest.work / newest.best_s
 
 
-def both_ways(engine: "Engine", dtype: str, num_tokens: int, flops_per_s: float | None) -> Work[Agreement]:
+def both_ways(engine: "Engine", dtype: str, num_tokens: int, flops_per_s: float | None) -> Reports[Agreement]:
     """`flops_per_s`: the FLOP/s to expect of the first pass; None lets it run whatever it takes."""
     cache, read = engine.new_cache(), _prompt(engine)
     num_prompt, num_cached = len(read), 0

@@ -5,9 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Work
+from inference.jobs.experiments import Job, Reports
 from inference.machine.sweep_run import check, measure
-from inference.machine.sweeps import Case, Point, Setting, Sweep
+from inference.machine.sweeps import Case, Setting, Sweep, SweepPoint
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -49,7 +49,7 @@ def recompute_job(lengths: Sequence[int] = LENGTHS) -> Job[Sweep]:
         is_default = tuple(lengths) == LENGTHS
         return [_case(length) for length in sorted(lengths) if length <= engine.spec.max_context or not is_default]
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Sweep]:
         check(engine, limits, cases(engine))
         return measure(engine, cases(engine))
 
@@ -63,14 +63,14 @@ def _case(length: int) -> Case:
     )
 
 
-def pairs(sweep: Sweep) -> list[tuple[Point, Point]]:
+def pairs(sweep: Sweep) -> list[tuple[SweepPoint, SweepPoint]]:
     """The lengths at which both arms were measured: with the cache, without it."""
     without = {point.setting.context_len: point for point in sweep.arm(WITHOUT)}
     known = [point for point in sweep.arm(WITH) if point.setting.context_len in without]
     return [(point, without[point.setting.context_len]) for point in known]
 
 
-def ratio(pair: tuple[Point, Point]) -> float:
+def ratio(pair: tuple[SweepPoint, SweepPoint]) -> float:
     """How many times longer the token takes without the cache, by the medians."""
     return pair[1].median_s / pair[0].median_s
 
@@ -90,7 +90,7 @@ def crossing(sweep: Sweep) -> float | None:
     return None
 
 
-def are_alike(pair: tuple[Point, Point]) -> bool:
+def are_alike(pair: tuple[SweepPoint, SweepPoint]) -> bool:
     """Whether the middle halves of the repeats overlap: the two cannot be told apart by these measurements."""
     one, other = pair
     return one.lower_s <= other.upper_s and other.lower_s <= one.upper_s

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -30,7 +30,7 @@ class MeasuredCache:
 def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
     """Fill a fresh cache with that many tokens and add up its tensors."""
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[MeasuredCache]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[MeasuredCache]:
         if not 1 <= context_len <= engine.spec.max_context:
             raise ValueError(
                 f"A cache of {context_len:,} tokens cannot be filled: the model's context holds "
@@ -40,7 +40,7 @@ def measured_cache_job(context_len: int) -> Job[MeasuredCache]:
         limits.check_kv(held, f"A KV cache of {context_len:,} tokens")
         return run(engine)
 
-    def run(engine: "Engine") -> Work[MeasuredCache]:
+    def run(engine: "Engine") -> Reports[MeasuredCache]:
         from inference.engine import measured_kv_bytes  # noqa: PLC0415  # pages must not wait for torch
 
         cache = engine.new_cache()
@@ -62,7 +62,7 @@ class ValueNorms:
 def value_norms_job(generation: "Generation", steps: "Sequence[Step]") -> Job[ValueNorms]:
     """The values' norms, read between passes: only there the cache stands still. `steps` say of which cache."""
 
-    def begin(_engine: "Engine", _limits: "Limits") -> Work[ValueNorms]:
+    def begin(_engine: "Engine", _limits: "Limits") -> Reports[ValueNorms]:
         columns = value_norms(generation)
         if columns is None:
             raise ValueError(

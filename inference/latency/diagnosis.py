@@ -10,7 +10,7 @@ from inference.arithmetic.metrics import Request, ttft_s
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class TimedPass:
     """One forward pass as the server timed it, in seconds."""
 
     num_query_tokens: int
@@ -25,7 +25,7 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SlowRequest:
     """One request: its first pass, its decode passes, and when their tokens reached the client."""
 
     cause: str
@@ -51,7 +51,7 @@ class Case:
     """A decode pass of the same model at a short context, warm and alone: a median."""
     reused_prefill_s: float | None
     """The first pass with the shared tokens' cache reused; None where nothing is shared."""
-    passes: tuple[Pass, ...]
+    passes: tuple[TimedPass, ...]
     """The first is the prefill."""
     client: Request
     """When each event reached the client."""
@@ -67,7 +67,7 @@ class Case:
         return sum(one.total_s for one in self.passes)
 
 
-Measure = Callable[[Case], float]
+Measure = Callable[[SlowRequest], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,18 @@ class Cause:
     helps: str
 
 
-def _long_prompt(case: Case) -> float:
+def _long_prompt(case: SlowRequest) -> float:
     is_new = case.num_shared_tokens < case.num_prompt_tokens / 2
     return case.usual_prefill_s / case.usual_decode_s if is_new else 0.0
 
 
-def _fed_again(case: Case) -> float:
+def _fed_again(case: SlowRequest) -> float:
     first = case.passes[0]
     num_cached = first.context_len - first.num_query_tokens
     return max(case.num_shared_tokens - num_cached, 0) / case.num_prompt_tokens
 
 
-def _tokens_per_event(case: Case) -> float:
+def _tokens_per_event(case: SlowRequest) -> float:
     return float(median(case.client.tokens_per_event[1:]))
 
 
@@ -182,7 +182,7 @@ CAUSES: dict[str, Cause] = {
 }
 
 
-def from_json(text: str | bytes) -> Case:
+def from_json(text: str | bytes) -> SlowRequest:
     from pydantic import TypeAdapter  # noqa: PLC0415
 
-    return TypeAdapter(Case).validate_json(text)
+    return TypeAdapter(SlowRequest).validate_json(text)

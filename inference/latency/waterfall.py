@@ -6,29 +6,29 @@ from inference.trace import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TtftStage:
     name: str
     seconds: float
     is_simulated: bool = False
 
 
-def ttft_stages(first: Step, *, simulated_queue_s: float | None = None) -> tuple[Stage, ...]:
+def ttft_stages(first: Step, *, simulated_queue_s: float | None = None) -> tuple[TtftStage, ...]:
     """The measured stages of a run's first step in order; their sum is its TTFT.
 
     With `simulated_queue_s` the measured wait gives way to that one, marked as simulated.
     """
     if first.phase != "prefill":
         raise ValueError(f"the first token comes from the prefill step, got a {first.phase} step")
-    queue = Stage("queue", first.queue_s)
+    queue = TtftStage("queue", first.queue_s)
     if simulated_queue_s is not None:
-        queue = Stage("queue", simulated_queue_s, is_simulated=True)
+        queue = TtftStage("queue", simulated_queue_s, is_simulated=True)
     stages = [
-        Stage("tokenise", first.tokenize_s),
+        TtftStage("tokenise", first.tokenize_s),
         queue,
-        Stage("prefill", first.forward_s),
-        Stage("sample", first.sample_s),
-        Stage("detokenise", first.detokenize_s),
+        TtftStage("prefill", first.forward_s),
+        TtftStage("sample", first.sample_s),
+        TtftStage("detokenise", first.detokenize_s),
     ]
     if first.rebuild_s:
-        stages.insert(2, Stage("rebuild the cache", first.rebuild_s))
+        stages.insert(2, TtftStage("rebuild the cache", first.rebuild_s))
     return tuple(stages)

@@ -14,7 +14,7 @@ from inference.arithmetic.units import scaled
 from inference.device import device_name
 from inference.engine import Engine
 from inference.files.cache_folder import cache_folder, write_whole
-from inference.jobs.bounded import Budget, Climb, Timed, part
+from inference.jobs.bounded import Budget, Climb, TimedSize, part
 from inference.jobs.drive import drained
 from inference.machine import roof_parts
 from inference.machine.elementwise import seconds_per_value, values
@@ -63,16 +63,16 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
     return ceilings
 
 
-def _seconds_per_work(timed: Timed) -> float:
+def _seconds_per_work(timed: TimedSize) -> float:
     return timed.best_s / timed.work
 
 
-def _rates(roof: str, timed: Timed) -> Spread:
+def _rates(roof: str, timed: TimedSize) -> Spread:
     shortest_s, median_s, longest_s = timed.quartiles_s
     return Spread(roof, timed.work / longest_s, timed.work / median_s, timed.work / shortest_s)
 
 
-def _slow(engine: Engine, products: Climb, product: Timed) -> tuple[str, ...]:
+def _slow(engine: Engine, products: Climb, product: TimedSize) -> tuple[str, ...]:
     """The sentence on a dtype whose larger products were too long, if float32 would have been far faster."""
     if engine.dtype == torch.float32 or not products.left_out:
         return ()

@@ -52,7 +52,7 @@ def _norms(module: Any) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ModuleCall:
     """One call of one module, between two points of a clock."""
 
     group: Group
@@ -62,9 +62,9 @@ class Span:
 
 
 @contextmanager
-def hooked(modules: Modules, now: Callable[[], Any]) -> Iterator[list[Span]]:
+def hooked(modules: Modules, now: Callable[[], Any]) -> Iterator[list[ModuleCall]]:
     """While inside, every call of these modules adds a span; afterwards the model is as it was."""
-    spans: list[Span] = []
+    spans: list[ModuleCall] = []
     starts: dict[int, Any] = {}
     handles: list[Any] = []
 
@@ -73,7 +73,7 @@ def hooked(modules: Modules, now: Callable[[], Any]) -> Iterator[list[Span]]:
             starts[id(module)] = now()
 
         def after(module: Any, args: Any, output: Any) -> None:
-            spans.append(Span(group, module, starts[id(module)], now()))
+            spans.append(ModuleCall(group, module, starts[id(module)], now()))
 
         handles.append(module.register_forward_pre_hook(before))
         handles.append(module.register_forward_hook(after))

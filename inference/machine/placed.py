@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.roofline import Ceilings, Explained, Floors, attainable, explained, floors, share_of_roof
 from inference.arithmetic.spec import ModelSpec
-from inference.cost import Work as PassWork
+from inference.cost import Work
 from inference.jobs.drive import Drive
-from inference.jobs.experiments import Job, Report, Work
-from inference.machine.sweeps import Point, Setting, Sweep
+from inference.jobs.experiments import Job, Report, Reports
+from inference.machine.sweeps import Setting, Sweep, SweepPoint
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -29,8 +29,8 @@ MOST_ABOVE = 1.5
 class Placed:
     """One measured pass and the work it is estimated to have done: a point of the roofline."""
 
-    point: Point
-    work: PassWork
+    point: SweepPoint
+    work: Work
 
     @property
     def rate(self) -> float:
@@ -57,7 +57,7 @@ def place(*sweeps: Sweep | None) -> tuple[Placed, ...]:
 
 
 @lru_cache(maxsize=8192)
-def work_of(spec: ModelSpec, setting: Setting) -> PassWork:
+def work_of(spec: ModelSpec, setting: Setting) -> Work:
     """The estimated work of one setting."""
     return setting.work(spec)
 
@@ -123,7 +123,7 @@ def words(setting: Setting) -> str:
 def roofs_job(dtype: str) -> Job[Ceilings]:
     """This machine's roofs in another dtype than the model runs in."""
 
-    def run(engine: Engine) -> Work[Ceilings]:
+    def run(engine: Engine) -> Reports[Ceilings]:
         from inference.machine.ceilings import measure  # noqa: PLC0415  # pages import this module, and must not wait for torch
 
         drive = Drive(measure(engine.in_dtype(dtype)))
@@ -131,7 +131,7 @@ def roofs_job(dtype: str) -> Job[Ceilings]:
             yield Report(fraction, doing=f"roofs in {dtype}")
         return drive.result
 
-    def begin(engine: Engine, limits: Limits) -> Work[Ceilings]:
+    def begin(engine: Engine, limits: Limits) -> Reports[Ceilings]:
         needed = 2 * engine.spec.weight_bytes  # a copy, and then the copy in the other format
         available = _available_bytes(engine)
         if available is not None and needed > available:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from inference.arithmetic.units import seconds
 from inference.cost import forward_work, kv_bytes
 from inference.jobs.bounded import PASS_S, Budget, Size, climb, reported
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.machine.module_hooks import Group, Modules, clock, find_modules, hooked
 from inference.trace import Phase
 
@@ -80,7 +80,7 @@ class ModuleTimes:
 def modules_job(num_tokens: int) -> Job[ModuleTimes]:
     """Time per module at this length, on whatever model runs."""
 
-    def begin(engine: Engine, limits: Limits) -> Work[ModuleTimes]:
+    def begin(engine: Engine, limits: Limits) -> Reports[ModuleTimes]:
         if not 2 <= num_tokens <= engine.spec.max_context:
             raise ValueError(
                 f"the model's context holds {engine.spec.max_context:,} tokens, so choose 2 to that many; "
@@ -94,7 +94,7 @@ def modules_job(num_tokens: int) -> Job[ModuleTimes]:
     return Job(f"time per module, {num_tokens} tokens", ModuleTimes, begin)
 
 
-def measure(engine: Engine, num_tokens: int) -> Work[ModuleTimes]:
+def measure(engine: Engine, num_tokens: int) -> Reports[ModuleTimes]:
     """Time both phases, hooked and plain passes in turns; the first of each is warm-up and left out."""
     modules = find_modules(engine.model)
     choose = random.Random(0)

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from inference.machine.sweeps import Point, Sweep
+from inference.machine.sweeps import Sweep, SweepPoint
 from inference.run.trace_io import harmless_cell
 
 COLUMNS = (
@@ -33,15 +33,15 @@ def to_csv(sweep: Sweep) -> str:
     return text.getvalue()
 
 
-def _passes(point: Point) -> list[tuple[bool, float]]:
+def _passes(point: SweepPoint) -> list[tuple[bool, float]]:
     return [(True, seconds) for seconds in point.warm_up_s] + [(False, seconds) for seconds in point.times_s]
 
 
-def _setting(point: Point) -> tuple[str | int, ...]:
+def _setting(point: SweepPoint) -> tuple[str | int, ...]:
     setting = point.setting
     return (setting.arm, setting.phase, setting.num_query_tokens, setting.context_len, setting.batch_size)
 
 
-def _numbers(sweep: Sweep, point: Point) -> tuple[float, ...]:
+def _numbers(sweep: Sweep, point: SweepPoint) -> tuple[float, ...]:
     work = point.setting.work(sweep.spec)
     return (point.median_s, point.lower_s, point.upper_s, work.flops, work.bytes)

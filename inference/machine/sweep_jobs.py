@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Work
+from inference.jobs.experiments import Job, Reports
 from inference.machine.sweep_run import check, measure
 from inference.machine.sweeps import Case, Setting, Sweep
 
@@ -49,7 +49,7 @@ def sweep_job(name: str, values: Sequence[int], setting: Callable[[int], Setting
             return list(every)
         return [case for case in every if case[0].context_len <= engine.spec.max_context]
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Sweep]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Sweep]:
         check(engine, limits, cases(engine))
         return measure(engine, cases(engine))
 

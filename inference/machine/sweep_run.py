@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
 from inference.jobs.bounded import PASS_S, Budget
-from inference.jobs.experiments import Report, Work
-from inference.machine.sweeps import Case, Point, Setting, Sweep
+from inference.jobs.experiments import Report, Reports
+from inference.machine.sweeps import Case, Setting, Sweep, SweepPoint
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -29,7 +29,7 @@ _CHUNK = 256  # tokens of a pass that only fills a cache
 _TOKEN = 1  # which token is fed does not change the time
 
 
-def measure(engine: "Engine", cases: Sequence[Case]) -> Work[Sweep]:
+def measure(engine: "Engine", cases: Sequence[Case]) -> Reports[Sweep]:
     """Time every setting of every case, in order; yields after every pass.
 
     A case is left out if the one before says that a pass of it would hold others up or that the time will not do.
@@ -150,8 +150,10 @@ class _Arm:
         return abs(now - before) <= STEADY * before
 
     @property
-    def point(self) -> Point:
-        return Point(self.setting, tuple(self._times_s[1:]), tuple(self._times_s[:1]), tuple(self._device_s[1:]))
+    def point(self) -> SweepPoint:
+        return SweepPoint(
+            self.setting, tuple(self._times_s[1:]), tuple(self._times_s[:1]), tuple(self._device_s[1:])
+        )
 
 
 def _words(setting: Setting) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from inference.arithmetic.estimate import Estimate, estimate
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.cost import Work as PassWork
-from inference.cost import forward_work
+from inference.cost import Work, forward_work
 from inference.trace import Phase
 
 
@@ -32,7 +31,7 @@ class Setting:
                 f"batch_size={self.batch_size}"
             )
 
-    def work(self, spec: ModelSpec) -> PassWork:
+    def work(self, spec: ModelSpec) -> Work:
         """What the pass costs by arithmetic."""
         return forward_work(
             spec,
@@ -53,7 +52,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """One setting, measured."""
 
     setting: Setting
@@ -89,7 +88,7 @@ class Point:
 class Sweep:
     """Measured points, with what they were measured on."""
 
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     spec: ModelSpec
     dtype: str
     device: str
@@ -100,7 +99,7 @@ class Sweep:
     left_out: tuple[str, ...] = ()
     """Sentences on settings that were asked for and not measured, and why."""
 
-    def arm(self, name: str) -> tuple[Point, ...]:
+    def arm(self, name: str) -> tuple[SweepPoint, ...]:
         """The points of one arm, in the order they were measured."""
         return tuple(point for point in self.points if point.setting.arm == name)
 

@@ -8,7 +8,7 @@ from inference.jobs.experiments import Report
 from inference.kv_cache.paged import equal_start
 
 if TYPE_CHECKING:
-    from inference.prefix_caching.store import Request
+    from inference.prefix_caching.store import PrefixRequest
 
 T = TypeVar("T")
 
@@ -37,8 +37,8 @@ class BothWays:
 
 
 def decode_both(
-    cold: "Request",
-    warm: "Request",
+    cold: "PrefixRequest",
+    warm: "PrefixRequest",
     num_tokens: int,
     say: Callable[[float], Report[T]],
     *,
@@ -63,7 +63,7 @@ def decode_both(
     return BothWays(logit_difference, tuple(cold.tokens), tuple(warm.tokens), tuple(cold_s), tuple(warm_s), margin)
 
 
-def _margin(cold: "Request", warm: "Request") -> float | None:
+def _margin(cold: "PrefixRequest", warm: "PrefixRequest") -> float | None:
     """None while both have chosen the same token."""
     ours, theirs = cold.tokens[-1], warm.tokens[-1]
     return None if ours == theirs else float(cold.logits[ours] - cold.logits[theirs])

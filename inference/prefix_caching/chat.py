@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.prefix_caching.both_ways import BothWays, decode_both
 from inference.prefix_caching.prompts import inside
-from inference.prefix_caching.records import Served, check_request
+from inference.prefix_caching.records import CachedPrefill, check_request
 from inference.run import tokens
 from inference.run.chat_template import filled
 
@@ -55,9 +55,9 @@ class Turn:
 
     question: str
     reply: str
-    cold: tuple[Served, ...]
+    cold: tuple[CachedPrefill, ...]
     """The whole prompt computed, one per repeat."""
-    warm: tuple[Served, ...]
+    warm: tuple[CachedPrefill, ...]
     """With the blocks of the turns before."""
     both: BothWays
 
@@ -91,7 +91,7 @@ def chat_job(
             what="The conversation",
         )
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Chat]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Chat]:
         if engine.tokenizer.chat_template is None:
             raise ValueError("This model has no chat template, so it has no turns; load a chat model.")
         if not 2 <= num_turns <= len(ASKED):
@@ -103,7 +103,7 @@ def chat_job(
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=3), "Two requests and kept blocks")
         return run(engine)
 
-    def run(engine: "Engine") -> Work[Chat]:
+    def run(engine: "Engine") -> Reports[Chat]:
         from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         budget_bytes = num_turns * kv_bytes(engine.spec, context_len=engine.spec.max_context)
@@ -112,8 +112,8 @@ def chat_job(
         for place, question in enumerate(ASKED[:num_turns]):
             ids = _prompt(engine.tokenizer, chosen, said, question)
             refuse(engine, len(ids) + reply_tokens)
-            cold_runs: list[Served] = []
-            warm_runs: list[Served] = []
+            cold_runs: list[CachedPrefill] = []
+            warm_runs: list[CachedPrefill] = []
             say = partial(_report, found, place, num_turns)
             for repeat in range(1, repeats + 1):
                 with empty.request(ids) as cold, store.request(ids) as warm:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.kv_cache.paged import equal_start
 from inference.prefix_caching.both_ways import BothWays, decode_both
 from inference.prefix_caching.prompts import document, question, with_change
-from inference.prefix_caching.records import Served, check_request, median_ttft_s
+from inference.prefix_caching.records import CachedPrefill, check_request, median_ttft_s
 from inference.run import tokens
 
 if TYPE_CHECKING:
@@ -65,15 +65,15 @@ class PairRun:
     block_size: int
     first_ids: tuple[int, ...]
     second_ids: tuple[int, ...]
-    first: Served
+    first: CachedPrefill
     """The first prompt, into an empty cache."""
     keep_s: float
     """Copying its full blocks out after its first token; no TTFT waits for that."""
     kept_bytes: int
     """Of those blocks, measured on the tensors."""
-    cold: tuple[Served, ...] = ()
+    cold: tuple[CachedPrefill, ...] = ()
     """The second prompt against an empty cache, one per repeat."""
-    warm: tuple[Served, ...] = ()
+    warm: tuple[CachedPrefill, ...] = ()
     """The same against the kept blocks, in turn with the cold ones."""
     both: BothWays | None = None
 
@@ -97,7 +97,7 @@ def pair_job(
     """Serve the first prompt once, then the second cold and warm in turn, after one round that is not counted."""
     chosen = prompts or PairPrompts()
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[PairRun]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[PairRun]:
         pair = chosen.token_ids(engine)
         if not all(pair):
             raise ValueError("A prompt is empty; type some text into both.")
@@ -112,7 +112,7 @@ def pair_job(
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=3), "Two requests and kept blocks")
         return run(engine)
 
-    def run(engine: "Engine") -> Work[PairRun]:
+    def run(engine: "Engine") -> Reports[PairRun]:
         from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         first_ids, second_ids = chosen.token_ids(engine)

@@ -12,7 +12,7 @@ from inference.prefix_caching.cache import check_blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class CachedPrefill:
     """One request up to its first token, measured."""
 
     prompt_tokens: int
@@ -46,7 +46,7 @@ class Served:
         return self.lookup_s + self.assemble_s + self.forward_s
 
 
-def median_ttft_s(requests: Sequence[Served]) -> float:
+def median_ttft_s(requests: Sequence[CachedPrefill]) -> float:
     return statistics.median(one.ttft_s for one in requests)
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.prefix_caching.prompts import document, question
-from inference.prefix_caching.records import Served, check_request
+from inference.prefix_caching.records import CachedPrefill, check_request
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -35,12 +35,12 @@ PRESETS = {WINS: Arrivals(), LOSES: Arrivals(num_prompts=3)}
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class LearnerPrefill:
     """One learner's request, and the cache after it."""
 
     prompt: int
     """Which system prompt, from 0."""
-    served: Served
+    served: CachedPrefill
     num_evicted: int
     """Blocks evicted to keep this request's own."""
     num_kept: int
@@ -54,7 +54,7 @@ class SharedRun:
     budget_bytes: float
     capacity: int
     """Blocks that fit the budget."""
-    arrivals: tuple[Arrival, ...] = ()
+    arrivals: tuple[LearnerPrefill, ...] = ()
     kept_bytes: int = 0
     """After the newest, measured on the tensors."""
 
@@ -76,7 +76,7 @@ def shared_job(
         title = _TITLES[place % asked.num_prompts]
         return document(engine.tokenizer, asked.system_tokens, title) + question(engine.tokenizer, place)
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[SharedRun]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[SharedRun]:
         if not 1 <= asked.num_prompts <= MOST_PROMPTS:
             raise ValueError(f"there are 1 to {MOST_PROMPTS} system prompts here, got {asked.num_prompts}")
         if not 1 <= asked.num_learners <= MOST_LEARNERS:
@@ -92,7 +92,7 @@ def shared_job(
         limits.check_kv(kv_bytes(engine.spec, context_len=longest) + budget_bytes, "The budget and one request")
         return run(engine)
 
-    def run(engine: "Engine") -> Work[SharedRun]:
+    def run(engine: "Engine") -> Reports[SharedRun]:
         from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         store = PrefixStore(engine, block_size=block_size, budget_bytes=budget_bytes)
@@ -102,7 +102,7 @@ def shared_job(
             with store.request(token_ids(engine, place)) as request:
                 served = request.prefill()
                 request.keep()
-            arrival = Arrival(
+            arrival = LearnerPrefill(
                 place % asked.num_prompts, served, store.cache.num_evicted - before, store.cache.num_blocks
             )
             found = replace(found, arrivals=(*found.arrivals, arrival), kept_bytes=store.kept_bytes)

@@ -11,7 +11,7 @@ from transformers import DynamicCache
 
 from inference.engine import Engine
 from inference.prefix_caching.cache import Lease, PrefixCache
-from inference.prefix_caching.records import Served, block_bytes
+from inference.prefix_caching.records import CachedPrefill, block_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,12 +42,12 @@ class PrefixStore:
         """Measured on the tensors."""
         return sum(content.nbytes for content in self.cache.contents())
 
-    def request(self, token_ids: Sequence[int], salt: str = "") -> "Request":
+    def request(self, token_ids: Sequence[int], salt: str = "") -> "PrefixRequest":
         """Serve a prompt: `with store.request(ids) as request`, so that its blocks are let go whatever happens."""
-        return Request(self, token_ids, salt)
+        return PrefixRequest(self, token_ids, salt)
 
 
-class Request:
+class PrefixRequest:
     """One prompt, its own KV cache, greedy tokens. A pass that fails leaves it useless; close it and ask again."""
 
     def __init__(self, store: PrefixStore, token_ids: Sequence[int], salt: str) -> None:
@@ -60,7 +60,7 @@ class Request:
         self.logits = torch.empty(0)
         """[vocab], float32, on the CPU: those of the newest pass."""
 
-    def __enter__(self) -> "Request":
+    def __enter__(self) -> "PrefixRequest":
         return self
 
     def __exit__(
@@ -68,7 +68,7 @@ class Request:
     ) -> None:
         self.close()
 
-    def prefill(self) -> Served:
+    def prefill(self) -> CachedPrefill:
         """Find the kept beginning, copy it into a KV cache, and compute the rest in one pass."""
         store = self._store
         start = time.perf_counter()
@@ -80,7 +80,7 @@ class Request:
         num_hits, size = self._lease.num_hits, store.cache.block_size
         self._take(self._fed[num_hits * size :])
         end = time.perf_counter()
-        return Served(
+        return CachedPrefill(
             prompt_tokens=len(self._fed),
             block_size=size,
             hit_blocks=num_hits,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from inference.arithmetic.spec import ModelSpec
 from inference.cost import kv_bytes
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.prefix_caching.prompts import document, inside
-from inference.prefix_caching.records import Served, check_request, median_ttft_s
+from inference.prefix_caching.records import CachedPrefill, check_request, median_ttft_s
 from inference.run import tokens
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class Guess:
     """One prompt that the second tenant tries."""
 
     secret: str
-    together: tuple[Served, ...] = ()
+    together: tuple[CachedPrefill, ...] = ()
     """Both tenants hash without a salt; one per repeat."""
-    salted: tuple[Served, ...] = ()
+    salted: tuple[CachedPrefill, ...] = ()
     """Each tenant has a salt of its own."""
 
 
@@ -82,7 +82,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
         full = (len(start) + len(record)) // max(block_size, 1) * block_size  # the check refuses 0 later
         return (start + record)[:full] + named
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[Tenants]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Tenants]:
         prompts = [prompt(engine, secret) for secret in SECRETS]
         longest = max(map(len, prompts))
         check_request(
@@ -95,7 +95,7 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=5), "Kept blocks and one request")
         return run(engine)
 
-    def run(engine: "Engine") -> Work[Tenants]:
+    def run(engine: "Engine") -> Reports[Tenants]:
         from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         prompts = [prompt(engine, secret) for secret in SECRETS]
@@ -136,7 +136,7 @@ def _budget_bytes(engine: "Engine", longest: int, block_size: int) -> float:
     return kv_bytes(engine.spec, context_len=max(longest, block_size), batch_size=4)
 
 
-def _with(found: Tenants, place: int, served: Served, *, is_salted: bool) -> Tenants:
+def _with(found: Tenants, place: int, served: CachedPrefill, *, is_salted: bool) -> Tenants:
     guesses = list(found.guesses)
     one = guesses[place]
     guesses[place] = (

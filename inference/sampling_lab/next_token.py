@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.run.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def prompt_job(prompt: str, *, chat_template: bool = False) -> Job[NextToken]:
     """One prefill of the prompt; its last position's logits."""
     recipe = Recipe(prompt, max_new_tokens=1, chat_template=chat_template)
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[NextToken]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[NextToken]:
         from inference.generation import Generation  # noqa: PLC0415  # pages must not wait for torch
 
         limits.check(recipe)
@@ -48,7 +48,7 @@ def prompt_job(prompt: str, *, chat_template: bool = False) -> Job[NextToken]:
         limits.check_tokens(generation)
         return run(generation)
 
-    def run(generation: "Generation") -> Work[NextToken]:
+    def run(generation: "Generation") -> Reports[NextToken]:
         generation.prefill()
         found = _held(generation, 0)
         assert found is not None
@@ -64,7 +64,7 @@ def step_job(generation: "Generation", token_ids: Sequence[int], index: int) -> 
     The newest step's are still held; an earlier step's are computed again, in one pass over its context.
     """
 
-    def begin(engine: "Engine", _: "Limits") -> Work[NextToken]:
+    def begin(engine: "Engine", _: "Limits") -> Reports[NextToken]:
         found = _held(generation, index)
         if found is None or found.token_ids != tuple(token_ids):
             logits = engine.forward(token_ids, engine.new_cache()).logits

@@ -6,18 +6,18 @@ from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.jobs.experiments import Report, Work
+from inference.jobs.experiments import Report, Reports
 from inference.jobs.limits import Limits
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.draft_sources import open_draft
-from inference.speculation.records import MOST_DRAFTED, Parting, Repeat, Request, Speculated
+from inference.speculation.records import MOST_DRAFTED, Parting, Repeat, Speculated, SpeculationRequest
 from inference.speculation.run import Speculation
 
 
-def begin(engine: Engine, request: Request) -> Generation:
+def begin(engine: Engine, request: SpeculationRequest) -> Generation:
     """The same request without speculation."""
     return Generation(
         engine,
@@ -28,7 +28,7 @@ def begin(engine: Engine, request: Request) -> Generation:
     )
 
 
-def begin_speculating(engine: Engine, request: Request) -> Speculation:
+def begin_speculating(engine: Engine, request: SpeculationRequest) -> Speculation:
     plain = begin(engine, request)
     return Speculation(
         engine,
@@ -40,7 +40,7 @@ def begin_speculating(engine: Engine, request: Request) -> Speculation:
     )
 
 
-def check(engine: Engine, limits: Limits, request: Request) -> None:
+def check(engine: Engine, limits: Limits, request: SpeculationRequest) -> None:
     """Refuse what cannot be run, before any pass."""
     Range(1, MOST_DRAFTED).whole("Drafts per round", request.num_drafted)
     if request.draft not in (LOOK_UP, draft_name()):
@@ -59,7 +59,7 @@ def check(engine: Engine, limits: Limits, request: Request) -> None:
     limits.check_kv(2 * kv_bytes(engine.spec, context_len=most), "The two KV caches, with speculation and without,")
 
 
-def compare(engine: Engine, request: Request, num_repeats: int) -> Work[Speculated]:
+def compare(engine: Engine, request: SpeculationRequest, num_repeats: int) -> Reports[Speculated]:
     """Decode with speculation and without, taking turns: after each round, plain decoding catches up."""
     if request.draft != LOOK_UP:
         yield Report(0.0, doing="loading the draft model")
@@ -82,7 +82,7 @@ def compare(engine: Engine, request: Request, num_repeats: int) -> Work[Speculat
 class _Both:
     """One repeat: the request with speculation and without, each with its own cache."""
 
-    def __init__(self, engine: Engine, request: Request) -> None:
+    def __init__(self, engine: Engine, request: SpeculationRequest) -> None:
         self._engine, self._request = engine, request
         self.plain, self.speculation = begin(engine, request), begin_speculating(engine, request)
         self._logit_difference = 0.0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inference.sampling_lab.records import ChiSquare
-from inference.speculation.records import Request
+from inference.speculation.records import SpeculationRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class SampledDraws:
-    request: Request
+    request: SpeculationRequest
     context: str
     """The end of the text behind which the token stands."""
     drafted_id: int | None

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from inference.engine import Engine
 from inference.jobs.bounded import reported
-from inference.jobs.experiments import Report, Work
+from inference.jobs.experiments import Report, Reports
 from inference.run import tokens
 from inference.sampling import step_rng
 from inference.sampling_lab.draws import chi_square
@@ -13,7 +13,7 @@ from inference.speculation.compare import begin
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.draft_sources import Proposal, open_draft, probabilities
 from inference.speculation.draw_records import Bin, SampledDraws
-from inference.speculation.records import Request
+from inference.speculation.records import SpeculationRequest
 from inference.speculation.run import draw, verify
 
 _AT_ONCE = 50  # draws between two reports: together shorter than a pass
@@ -22,7 +22,9 @@ _MOST_ALONE = 11
 _SHOWN_CHARS = 60
 
 
-def draw_first(engine: Engine, request: Request, num_draws: int, *, is_mistaken: bool) -> Work[SampledDraws]:
+def draw_first(
+    engine: Engine, request: SpeculationRequest, num_draws: int, *, is_mistaken: bool
+) -> Reports[SampledDraws]:
     """Decide `num_draws` times on the first token for which there is a draft.
 
     The passes of draft and model are run once: their logits do not depend on the draw. `is_mistaken` replaces a

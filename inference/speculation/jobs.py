@@ -6,10 +6,10 @@ No torch here, so that pages may import it; `run` decodes.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Work
+from inference.jobs.experiments import Job, Reports
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.presets import PRESETS
-from inference.speculation.records import NUM_DRAFTED, Request, Speculated
+from inference.speculation.records import NUM_DRAFTED, Speculated, SpeculationRequest
 
 if TYPE_CHECKING:
     from inference.engine import Engine
@@ -20,10 +20,10 @@ NUM_REPEATS = 3
 
 def preset_request(
     preset: str, num_drafted: int = NUM_DRAFTED, temperature: float | None = None, draft: str = LOOK_UP
-) -> Request:
+) -> SpeculationRequest:
     """The preset's own temperature where none is given."""
     chosen = PRESETS[preset]
-    return Request(
+    return SpeculationRequest(
         chosen.prompt,
         chosen.chat_template,
         chosen.max_new_tokens,
@@ -46,13 +46,13 @@ def speculation_job(
     return _job(name, lambda: request, num_repeats, is_kept=True)
 
 
-def own_job(name: str, asked: Callable[[], Request], num_repeats: int = NUM_REPEATS) -> Job[Speculated]:
+def own_job(name: str, asked: Callable[[], SpeculationRequest], num_repeats: int = NUM_REPEATS) -> Job[Speculated]:
     """A learner's own prompt, as it stands when they press."""
     return _job(name, asked, num_repeats, is_kept=False)
 
 
-def _job(name: str, asked: Callable[[], Request], num_repeats: int, *, is_kept: bool) -> Job[Speculated]:
-    def begin(engine: "Engine", limits: "Limits") -> Work[Speculated]:
+def _job(name: str, asked: Callable[[], SpeculationRequest], num_repeats: int, *, is_kept: bool) -> Job[Speculated]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[Speculated]:
         from inference.speculation.compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
 
         request = asked()

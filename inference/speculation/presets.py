@@ -18,7 +18,7 @@ _NUM_DIGITS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class TextPreset:
     title: str
     prompt: str
     max_new_tokens: int
@@ -32,8 +32,8 @@ def _digits() -> str:
 
 
 PRESETS = {
-    "copy": Preset("Copy a text", f"Repeat the following text exactly: {_TEXT}", 80),
-    "edit": Preset("Edit a text", f"Replace the name Edwin with the name Martha in this text: {_NAMED}", 64),
-    "story": Preset("Write a story (little)", _STORY, 64),
-    "random": Preset("Random digits (loses)", _digits(), 40, temperature=1.0, chat_template=False),
+    "copy": TextPreset("Copy a text", f"Repeat the following text exactly: {_TEXT}", 80),
+    "edit": TextPreset("Edit a text", f"Replace the name Edwin with the name Martha in this text: {_NAMED}", 64),
+    "story": TextPreset("Write a story (little)", _STORY, 64),
+    "random": TextPreset("Random digits (loses)", _digits(), 40, temperature=1.0, chat_template=False),
 }

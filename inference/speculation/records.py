@@ -14,7 +14,7 @@ Last = Literal["correction", "bonus", "alone", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SpeculationRequest:
     prompt: str
     chat_template: bool = True
     """Where the model has one."""
@@ -112,7 +112,7 @@ ROUNDING = {"float32": 1e-3, "float16": 0.1, "bfloat16": 1.0}
 class Speculated:
     """One request decoded with speculation and without, several times."""
 
-    request: Request
+    request: SpeculationRequest
     dtype: str
     num_prompt: int
     first_id: int

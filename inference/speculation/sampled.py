@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inference.arithmetic.ranges import Range
-from inference.jobs.experiments import Job, Work
+from inference.jobs.experiments import Job, Reports
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.draw_records import SampledDraws
 from inference.speculation.jobs import preset_request
@@ -32,7 +32,7 @@ def draws_job(
     """The first token for which there is a draft, drawn `num_draws` times."""
     request = replace(preset_request(preset, 1, temperature, draft), seed=seed)
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[SampledDraws]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[SampledDraws]:
         from inference.speculation.compare import check  # noqa: PLC0415  # pages must not wait for torch
         from inference.speculation.draws import draw_first  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inference.jobs.drive import Drive
-from inference.jobs.experiments import Job, Report, Work
+from inference.jobs.experiments import Job, Report, Reports
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import preset_request
 from inference.speculation.records import Speculated
@@ -34,14 +34,14 @@ def sizes_job(
     request = preset_request(preset, temperature=temperature, draft=draft)
     requests = [replace(request, num_drafted=size) for size in sizes]
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[BySize]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[BySize]:
         from inference.speculation.compare import check  # noqa: PLC0415  # pages must not wait for torch
 
         for one in requests:
             check(engine, limits, one)
         return run(engine)
 
-    def run(engine: "Engine") -> Work[BySize]:
+    def run(engine: "Engine") -> Reports[BySize]:
         from inference.speculation.compare import compare  # noqa: PLC0415
 
         done: tuple[Speculated, ...] = ()

@@ -21,7 +21,7 @@ _DRAFT_4 = {"id", "exclusiveMinimum", "exclusiveMaximum"}  # there the last two 
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SchemaDraft:
     name: str
     validator: Any
     """jsonschema's class for it."""
@@ -34,17 +34,17 @@ class Draft:
         return (set(self.validator.VALIDATORS) | _ANNOTATIONS | older) - NOT_OFFERED
 
 
-NEWEST = Draft("2020-12", Draft202012Validator)
+NEWEST = SchemaDraft("2020-12", Draft202012Validator)
 _DRAFTS = {
-    "http://json-schema.org/draft-04/schema": Draft("draft-04", Draft4Validator, has_lone_references=True),
-    "http://json-schema.org/draft-06/schema": Draft("draft-06", Draft6Validator, has_lone_references=True),
-    "http://json-schema.org/draft-07/schema": Draft("draft-07", Draft7Validator, has_lone_references=True),
-    "https://json-schema.org/draft/2019-09/schema": Draft("2019-09", Draft201909Validator),
+    "http://json-schema.org/draft-04/schema": SchemaDraft("draft-04", Draft4Validator, has_lone_references=True),
+    "http://json-schema.org/draft-06/schema": SchemaDraft("draft-06", Draft6Validator, has_lone_references=True),
+    "http://json-schema.org/draft-07/schema": SchemaDraft("draft-07", Draft7Validator, has_lone_references=True),
+    "https://json-schema.org/draft/2019-09/schema": SchemaDraft("2019-09", Draft201909Validator),
     "https://json-schema.org/draft/2020-12/schema": NEWEST,
 }
 
 
-def draft_of(schema: Mapping[str, Any]) -> Draft:
+def draft_of(schema: Mapping[str, Any]) -> SchemaDraft:
     """The newest where it names none. ValueError for one that is not offered."""
     if "$schema" not in schema:
         return NEWEST

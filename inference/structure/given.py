@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inference.structure.combinations import MAX_COMBINATIONS, Counter
-from inference.structure.drafts import NEWEST, NOT_OFFERED, Draft, draft_of
+from inference.structure.drafts import NEWEST, NOT_OFFERED, SchemaDraft, draft_of
 from inference.structure.records import Constraint, choices
 
 MAX_BYTES = 65_536
@@ -94,7 +94,7 @@ def _check_schema(schema: object) -> None:
                 waiting += [(f"{path}/{name}{tail}", part, depth + 1) for tail, part in _subschemas(name, value)]
 
 
-def _check_keyword(name: str, value: object, path: str, draft: Draft) -> None:
+def _check_keyword(name: str, value: object, path: str, draft: SchemaDraft) -> None:
     where = _at(path)
     if name in NOT_OFFERED:
         raise ValueError(f"{name}{where} is not offered here; name the properties under properties")
@@ -109,7 +109,7 @@ def _check_keyword(name: str, value: object, path: str, draft: Draft) -> None:
         raise ValueError(f"$schema{where} may only stand at the top of the schema; remove it there")
 
 
-def _check_references(node: dict[str, Any], path: str, draft: Draft) -> None:
+def _check_references(node: dict[str, Any], path: str, draft: SchemaDraft) -> None:
     if "$ref" not in node:
         return
     if not str(node["$ref"]).startswith("#"):

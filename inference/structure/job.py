@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Work
-from inference.structure.records import Request, StructuredRun
+from inference.jobs.experiments import Job, Reports
+from inference.structure.records import StructuredRequest, StructuredRun
 
 if TYPE_CHECKING:
     from inference.engine import Engine
     from inference.jobs.limits import Limits
 
 
-def structured_job(name: str, asked: Callable[[], Request]) -> Job[StructuredRun]:
+def structured_job(name: str, asked: Callable[[], StructuredRequest]) -> Job[StructuredRun]:
     """Generate what is asked for at the moment of starting: text that a learner sends with the click is in it.
 
     The prompt goes into the model's chat template where it has one.
     """
 
-    def begin(engine: "Engine", limits: "Limits") -> Work[StructuredRun]:
+    def begin(engine: "Engine", limits: "Limits") -> Reports[StructuredRun]:
         from inference.structure.compiling import try_out  # noqa: PLC0415
         from inference.structure.given import check  # noqa: PLC0415
         from inference.structure.grammar import Matcher  # noqa: PLC0415  # torch loads in the background

@@ -25,7 +25,7 @@ def choices(source: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class StructuredRequest:
     constraint: Constraint
     recipe: Recipe
     is_masked: bool = True
@@ -33,7 +33,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class TokenOption:
     """A token that could come next, without the mask and with it."""
 
     token_id: int
@@ -58,9 +58,9 @@ class StructuredStep:
     feasible_mass: float
     """The probability that the model itself gave to the allowed tokens, 0 to 1."""
     num_allowed: int
-    raw_top: tuple[Option, ...]
+    raw_top: tuple[TokenOption, ...]
     """The most probable tokens without the mask."""
-    masked_top: tuple[Option, ...]
+    masked_top: tuple[TokenOption, ...]
     """The most probable of the allowed ones, and the chosen one whatever its place."""
     mask_s: float
     """To compute the mask, lay it over the logits, and move on by the chosen token."""
@@ -96,4 +96,4 @@ class StructuredRun:
     """None while it runs."""
     compile_s: float
     """To turn the constraint into a grammar, once."""
-    request: Request
+    request: StructuredRequest

@@ -10,13 +10,20 @@ from torch import Tensor
 
 from inference.engine import Engine
 from inference.generation import Generation
-from inference.jobs.experiments import Report, Work
+from inference.jobs.experiments import Report, Reports
 from inference.run.recipe import Recipe
 from inference.run.tokens import TokenBytes
 from inference.sampling import draw, stages, step_rng
 from inference.structure.check import judge
 from inference.structure.grammar import Matcher
-from inference.structure.records import Constraint, Ending, Option, Request, StructuredRun, StructuredStep
+from inference.structure.records import (
+    Constraint,
+    Ending,
+    StructuredRequest,
+    StructuredRun,
+    StructuredStep,
+    TokenOption,
+)
 from inference.trace import Step
 
 NUM_OPTIONS = 8
@@ -29,7 +36,7 @@ def generation_of(engine: Engine, recipe: Recipe) -> Generation:
     )
 
 
-def generate(engine: Engine, request: Request, matcher: Matcher | None) -> Work[StructuredRun]:
+def generate(engine: Engine, request: StructuredRequest, matcher: Matcher | None) -> Reports[StructuredRun]:
     """Run to the end, under the matcher of the request's constraint if it is to be masked.
 
     Every pass is the plain generation's own. Its token is then exchanged for the one that the same settings choose
@@ -107,7 +114,7 @@ def _mass(logits: Tensor, allowed: Tensor) -> float:
 
 def _options(
     ranked: Tensor, logits: Tensor, masked: Tensor, token_bytes: TokenBytes, chosen: int | None = None
-) -> tuple[Option, ...]:
+) -> tuple[TokenOption, ...]:
     """The best by `ranked`, forbidden ones left out of a masked rank, and the chosen one whatever its place."""
     best = ranked.topk(min(NUM_OPTIONS, ranked.numel()))
     ids = best.indices[torch.isfinite(best.values)].tolist()
@@ -118,7 +125,7 @@ def _options(
     under = (masked[at] - masked.logsumexp(-1)).exp().clamp(max=1.0).tolist()
     kept = torch.isfinite(masked[at]).tolist()
     return tuple(
-        Option(token_id, token_bytes[token_id], probability, masked_probability, is_allowed)
+        TokenOption(token_id, token_bytes[token_id], probability, masked_probability, is_allowed)
         for token_id, probability, masked_probability, is_allowed in zip(ids, raw, under, kept, strict=True)
     )
 

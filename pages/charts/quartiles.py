@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inference.machine.sweeps import Point
+from inference.machine.sweeps import SweepPoint
 
 
-def medians_ms(points: Sequence[Point]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def medians_ms(points: Sequence[SweepPoint]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     return np.array([point.median_s * 1e3 for point in points])
 
 
-def quartiles_ms(points: Sequence[Point]) -> dict[str, object]:
+def quartiles_ms(points: Sequence[SweepPoint]) -> dict[str, object]:
     """Plotly's error bars from the first to the third quartile."""
     medians = medians_ms(points)
     return {

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from inference.batching.records import Served
+from inference.batching.records import ServedPlan
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.trace import Step
@@ -55,7 +55,7 @@ def token_ids(generation: Generation) -> list[int]:
     return [step.token_id for step in generation.trace.steps]
 
 
-def outputs(served: Served) -> tuple[tuple[int, ...], ...]:
+def outputs(served: ServedPlan) -> tuple[tuple[int, ...], ...]:
     """The token ids that each request generated."""
     generated: list[list[int]] = [[] for _ in served.plan.arrivals]
     for share in chain.from_iterable(each.shares for each in served.passes):

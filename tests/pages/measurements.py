@@ -8,18 +8,21 @@ from hypothesis import strategies as st
 from inference.arithmetic.metrics import Request
 from inference.arithmetic.roofline import Ceilings
 from inference.batching.prefill import Batched
-from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
-from inference.batching.records import Comparison as Batching
+from inference.batching.records import Arrival, BatchingComparison, BatchPass, ServedPlan, ServingPlan, Share
 from inference.catalogue import models
-from inference.disaggregation.records import Ask, Pass, StepTimes, Transfer
-from inference.disaggregation.records import Comparison as Processes
-from inference.disaggregation.records import Served as Arranged
+from inference.disaggregation.records import (
+    ArrangementComparison,
+    ArrangementRun,
+    ClientRequest,
+    StepTimes,
+    Transfer,
+    WorkerPass,
+)
 from inference.machine.probes import GroupTimes, ProbedPass
-from inference.machine.sweeps import Point, Setting, Sweep
+from inference.machine.sweeps import Setting, Sweep, SweepPoint
 from inference.prefix_caching.both_ways import BothWays
-from inference.prefix_caching.records import Served as Cached
-from inference.speculation.records import Repeat, Round, Speculated
-from inference.speculation.records import Request as Asked
+from inference.prefix_caching.records import CachedPrefill
+from inference.speculation.records import Repeat, Round, Speculated, SpeculationRequest
 from inference.trace import Trace
 from lessons import load_trace
 
@@ -61,26 +64,26 @@ def ceilings(of: Extremes) -> Ceilings:
     return Ceilings("CPU", "float32", *rates, of.time(), "2026-12-01", 2, ladder, of.wait() * 1e9, of.wait() * 1e-9)
 
 
-def point(of: Extremes, *, phase: str = "decode", tokens: int = 1, context: int = 16, batch: int = 1) -> Point:
+def point(of: Extremes, *, phase: str = "decode", tokens: int = 1, context: int = 16, batch: int = 1) -> SweepPoint:
     setting = Setting(phase, phase, num_query_tokens=tokens, context_len=context, batch_size=batch)  # type: ignore[arg-type]
-    return Point(setting, of.times(), of.times(0, 1))
+    return SweepPoint(setting, of.times(), of.times(0, 1))
 
 
-def prefills(of: Extremes) -> tuple[Point, ...]:
+def prefills(of: Extremes) -> tuple[SweepPoint, ...]:
     return tuple(point(of, phase="prefill", tokens=n, context=n) for n in LENGTHS[: of.whole(0, len(LENGTHS))])
 
 
-def batches(of: Extremes) -> tuple[Point, ...]:
+def batches(of: Extremes) -> tuple[SweepPoint, ...]:
     return tuple(point(of, context=128, batch=size) for size in (1, 2, 8, 32)[: of.whole(0, 4)])
 
 
-def sweep(points: Sequence[Point]) -> Sweep:
+def sweep(points: Sequence[SweepPoint]) -> Sweep:
     return Sweep(tuple(points), SPEC, "float32", "CPU", 2, "2.13", "2026-12-01T00:00:00+00:00")
 
 
-def served(of: Extremes, name: str = "static") -> Served:
+def served(of: Extremes, name: str = "static") -> ServedPlan:
     """Two streams and a newcomer in up to five passes; it may end before anybody has a token."""
-    plan = Plan(name, (Arrival(0, 7, 3), Arrival(0, 3, 3), Arrival(1, 9, 1)), slots=3, tokens_per_pass=16)
+    plan = ServingPlan(name, (Arrival(0, 7, 3), Arrival(0, 3, 3), Arrival(1, 9, 1)), slots=3, tokens_per_pass=16)
     shares = (
         (Share(0, "prefill", 7, 11), Share(1, "prefill", 3, 11)),
         (Share(0, "decode", 1, 12), Share(1, "decode", 1, 12), Share(2, "prefill", 5, None)),
@@ -88,11 +91,11 @@ def served(of: Extremes, name: str = "static") -> Served:
         (Share(1, "decode", 1, 14),),
     )
     passes = [BatchPass(place, of.time(), place, each) for place, each in enumerate(shares)]
-    return Served(plan, tuple(passes[: of.whole(0, len(passes))]))
+    return ServedPlan(plan, tuple(passes[: of.whole(0, len(passes))]))
 
 
-def batching(of: Extremes) -> Batching:
-    return Batching((served(of), served(of, "continuous")))
+def batching(of: Extremes) -> BatchingComparison:
+    return BatchingComparison((served(of), served(of, "continuous")))
 
 
 def batched(of: Extremes) -> list[Batched]:
@@ -105,21 +108,21 @@ def batched(of: Extremes) -> list[Batched]:
     ]
 
 
-def processes(of: Extremes) -> Processes:
-    asks = (Ask(0.0, 5, 2), Ask(0.0, 90, 1))
+def processes(of: Extremes) -> ArrangementComparison:
+    asks = (ClientRequest(0.0, 5, 2), ClientRequest(0.0, 90, 1))
 
-    def arranged(name: str, num_passes: int) -> Arranged:
+    def arranged(name: str, num_passes: int) -> ArrangementRun:
         start, passes = 0.0, []
         for worker, phase, ask in ((0, "prefill", 0), (0, "prefill", 1), (1, "decode", 0))[:num_passes]:
             end = start + of.time()
-            passes.append(Pass(worker, phase, (ask,), (1,), 9, start, end))  # type: ignore[arg-type]
+            passes.append(WorkerPass(worker, phase, (ask,), (1,), 9, start, end))  # type: ignore[arg-type]
             start = end
         sent = (Transfer(0, of.whole(0, 10**9), 0.0, of.wait()),) if name == "disaggregated" and of.is_so() else ()
-        return Arranged(name, tuple(passes), sent)  # type: ignore[arg-type]
+        return ArrangementRun(name, tuple(passes), sent)  # type: ignore[arg-type]
 
     both = (arranged("colocated", of.whole(0, 3)), arranged("disaggregated", of.whole(0, 3)))
     times = StepTimes(((16, of.time()), (100, of.time())), ((1, of.time()), (2, of.time())))
-    return Processes(asks, both[: of.whole(0, 2)], times, 1, is_pinned=of.is_so())
+    return ArrangementComparison(asks, both[: of.whole(0, 2)], times, 1, is_pinned=of.is_so())
 
 
 def requests(of: Extremes) -> list[Request]:
@@ -133,9 +136,9 @@ def requests(of: Extremes) -> list[Request]:
     return made
 
 
-def cached(of: Extremes, *, prompt: int = 64) -> Cached:
+def cached(of: Extremes, *, prompt: int = 64) -> CachedPrefill:
     hits = of.whole(0, prompt // 16 - 1)
-    return Cached(prompt, 16, hits, of.wait(), of.wait(), of.time(), 1)
+    return CachedPrefill(prompt, 16, hits, of.wait(), of.wait(), of.time(), 1)
 
 
 def both_ways(of: Extremes) -> BothWays:
@@ -150,7 +153,7 @@ def speculated(of: Extremes, *, num_drafted: int = 4) -> Speculated:
         return Round(drafted, of.whole(0, len(drafted)), 7, of.wait(), of.time(), of.wait())
 
     repeats = tuple(Repeat(tuple(one() for _ in range(of.whole(1, 3))), of.times()) for _ in range(of.whole(1, 2)))
-    asked = Asked("x", num_drafted=num_drafted)
+    asked = SpeculationRequest("x", num_drafted=num_drafted)
     return Speculated(asked, "float32", 9, 1, repeats, "x", (1, 2), of.wait(), None, "maximum")
 
 

@@ -30,7 +30,7 @@ from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve, rank
 from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Turn
-from inference.prefix_caching.shared import Arrival, SharedRun
+from inference.prefix_caching.shared import LearnerPrefill, SharedRun
 from inference.sampling_lab.records import ChainView, Drawn, Draws, OrderView, StageView, TokenShare
 from lessons.reading.cases import load_cases
 from pages.charts.batching import batching, lanes
@@ -111,7 +111,9 @@ def _case(of: Extremes) -> go.Figure:
 
 
 def _kept(of: Extremes) -> go.Figure:
-    arrivals = tuple(Arrival(0, some.cached(of), of.whole(0, 9), of.whole(0, 9)) for _ in range(of.whole(1, 3)))
+    arrivals = tuple(
+        LearnerPrefill(0, some.cached(of), of.whole(0, 9), of.whole(0, 9)) for _ in range(of.whole(1, 3))
+    )
     return prefix.kept_blocks(SharedRun(SPEC, 16, of.time(), 9, arrivals, of.whole(0, 10**9)), 3)
 
 

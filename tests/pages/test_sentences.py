@@ -11,26 +11,24 @@ from hypothesis import strategies as st
 from inference.arithmetic.roofline import Ceilings, explained
 from inference.batching.cost import batch_cost, crossover_batch
 from inference.batching.prefill import Batched
-from inference.batching.records import BatchPass
-from inference.batching.records import Comparison as Batching
+from inference.batching.records import BatchingComparison, BatchPass
 from inference.catalogue import models
-from inference.disaggregation.records import Comparison as Processes
+from inference.disaggregation.records import ArrangementComparison
 from inference.kv_cache.agreement import Agreement
 from inference.latency.waterfall import ttft_stages
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from inference.planner.options.option import Change, Optimisation
 from inference.planner.published.layer_clock import rows as clock_rows
 from inference.planner.ranking import curve
 from inference.planner.settings import PlanSettings, make
 from inference.prefix_caching.chat import Chat, Turn
 from inference.prefix_caching.pair import PairRun
-from inference.prefix_caching.records import Served as Cached
-from inference.prefix_caching.shared import Arrival, SharedRun
+from inference.prefix_caching.records import CachedPrefill
+from inference.prefix_caching.shared import LearnerPrefill, SharedRun
 from inference.prefix_caching.tenants import SECRETS, Guess, Tenants
 from inference.sampling_lab.records import ChiSquare
 from inference.speculation.draw_records import SampledDraws
-from inference.speculation.records import Repeat, Round, Speculated
-from inference.speculation.records import Request as Asked
+from inference.speculation.records import Repeat, Round, Speculated, SpeculationRequest
 from pages.charts.latency.queueing import AtLoad
 from pages.charts.run.explained import explanation
 from pages.charts.run.run import step_work
@@ -140,7 +138,7 @@ def stall(whole_s: float, chunked_s: float, newcomer_s: float) -> str:
         fourth,
     )
     arms = (replace(whole, passes=at_once, plan=plan), replace(chunked, passes=in_chunks, plan=plan))
-    return batching_stall.stall(Batching(arms))
+    return batching_stall.stall(BatchingComparison(arms))
 
 
 def _most(strategy: object) -> float:
@@ -149,10 +147,10 @@ def _most(strategy: object) -> float:
     return 1e-3 if high is None else high
 
 
-def point(median_s: float, *, tokens: int = 1, batch: int = 1) -> Point:
+def point(median_s: float, *, tokens: int = 1, batch: int = 1) -> SweepPoint:
     phase = "prefill" if tokens > 1 else "decode"
     setting = Setting(phase, phase, num_query_tokens=tokens, context_len=max(tokens, 128), batch_size=batch)  # type: ignore[arg-type]
-    return Point(setting, (median_s,), ())
+    return SweepPoint(setting, (median_s,), ())
 
 
 def by_batch(*medians_s: float) -> str:
@@ -169,8 +167,8 @@ def together(*gains: float) -> str:
     )
 
 
-def served(forward_s: float, hits: int) -> Cached:
-    return Cached(64, 16, hits, 0.0, 0.0, forward_s, 1)
+def served(forward_s: float, hits: int) -> CachedPrefill:
+    return CachedPrefill(64, 16, hits, 0.0, 0.0, forward_s, 1)
 
 
 def pair(cold_s: float, warm_s: float, hits: int = 3) -> str:
@@ -187,7 +185,7 @@ def chat(cold_s: float, warm_s: float, hits: int = 3) -> str:
 
 
 def shared(hit_s: float, missed_s: float) -> str:
-    arrivals = (Arrival(0, served(missed_s, 0), 0, 3), Arrival(0, served(hit_s, 3), 0, 3))
+    arrivals = (LearnerPrefill(0, served(missed_s, 0), 0, 3), LearnerPrefill(0, served(hit_s, 3), 0, 3))
     return prefix_shared.words(SharedRun(SPEC, 16, 1e6, 9, arrivals, 1000))
 
 
@@ -201,13 +199,15 @@ def tenants(*times_s: float, hits: tuple[int, ...] = (3, 0, 0, 0), salted_s: flo
 
 def speculated(pass_s: float, *, num_drafted: int = 4, num_accepted: int = 2) -> Speculated:
     one = Round(tuple(range(num_drafted)), num_accepted, 7, 0.0, pass_s, 0.0)
-    asked = Asked("x", num_drafted=max(num_drafted, 1))
+    asked = SpeculationRequest("x", num_drafted=max(num_drafted, 1))
     return Speculated(asked, "float32", 9, 1, (Repeat((one, one), (1.0, 1.0)),), "x", (1,), 0.0, None, "maximum")
 
 
 def draws(*, is_mistaken: bool, p: float | None) -> str:
     test = None if p is None else ChiSquare(9.0, 3, p)
-    return speculation_draws.words(SampledDraws(Asked("x"), "text", None, 100, 60, 0.6, is_mistaken, (), test))
+    return speculation_draws.words(
+        SampledDraws(SpeculationRequest("x"), "text", None, 100, 60, 0.6, is_mistaken, (), test)
+    )
 
 
 def differ(first: float, second: float) -> str:
@@ -319,7 +319,7 @@ def _batch_words(of: Extremes) -> str:
 
 
 def _two(of: Extremes) -> str:
-    found: Processes = some.processes(of)
+    found: ArrangementComparison = some.processes(of)
     return two_processes.words(found)
 
 

@@ -8,7 +8,7 @@ from inference.arithmetic.estimate import CACHE_PASSES
 from inference.arithmetic.hardware import Hardware
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.spec import ModelSpec
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from inference.planner.deployment import Deployment, exchange_of
 from inference.planner.efficiency import Efficiency
 from inference.planner.pass_time import decode_pass, prefill_pass
@@ -85,7 +85,7 @@ def own_efficiency(spec: ModelSpec, ceilings: Ceilings, *, is_overlapped: bool =
 
 
 def held_against(
-    spec: ModelSpec, ceilings: Ceilings, points: Iterable[Point], *, is_overlapped: bool = False
+    spec: ModelSpec, ceilings: Ceilings, points: Iterable[SweepPoint], *, is_overlapped: bool = False
 ) -> tuple[OwnPoint, ...]:
     """Every measured point of the sweeps beside its prediction, in their order."""
     machine = own_machine(spec, ceilings)

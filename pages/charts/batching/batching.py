@@ -10,8 +10,8 @@ from inference.arithmetic.units import seconds, significant
 from inference.batching.cost import BatchCost, tokens_per_s
 from inference.batching.lanes import requests_seen
 from inference.batching.prefill import Batched
-from inference.batching.records import Served
-from inference.machine.sweeps import Point
+from inference.batching.records import ServedPlan
+from inference.machine.sweeps import SweepPoint
 from pages.charts.batching.lanes import axis, panels, trace_axis
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import DASHED, DECODE, ESTIMATE, MARKS, PREFILL, figure
@@ -20,7 +20,7 @@ from pages.charts.quartiles import medians_ms, quartiles_ms
 HEIGHT, GAPS = 300, 360
 
 
-def gaps_chart(arms: Sequence[Served]) -> go.Figure:
+def gaps_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """Every gap of the running streams, a panel per arm; shaded while the newcomer waits for its first token."""
     seen = [requests_seen(arm) for arm in arms]
     labels = [f": newcomer's TTFT {seconds(ttft_s(one[-1]))}" if one and one[-1] else "" for one in seen]
@@ -57,7 +57,7 @@ def gaps_chart(arms: Sequence[Served]) -> go.Figure:
     return chart
 
 
-def time_by_batch(points: Sequence[Point], costs: Sequence[BatchCost], crossover: float | None) -> go.Figure:
+def time_by_batch(points: Sequence[SweepPoint], costs: Sequence[BatchCost], crossover: float | None) -> go.Figure:
     """Time of a decode step by batch, over the floors of reading the weights and of arithmetic."""
     chart = figure(height=HEIGHT, x="sequences in the batch", y="ms a pass, measured", is_empty=not points)
     _by_batch(chart, points, medians_ms(points), quartiles_ms(points))
@@ -83,7 +83,7 @@ def time_by_batch(points: Sequence[Point], costs: Sequence[BatchCost], crossover
     return chart.update_yaxes(rangemode="tozero")
 
 
-def rate_by_batch(points: Sequence[Point]) -> go.Figure:
+def rate_by_batch(points: Sequence[SweepPoint]) -> go.Figure:
     """Tokens per second of all sequences together."""
     chart = figure(height=HEIGHT, x="sequences in the batch", y="tokens/s in all, measured", is_empty=not points)
     _by_batch(chart, points, np.array([tokens_per_s(point) for point in points]), None)
@@ -92,7 +92,7 @@ def rate_by_batch(points: Sequence[Point]) -> go.Figure:
 
 def _by_batch(
     chart: go.Figure,
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     values: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     error: dict[str, object] | None,
 ) -> None:

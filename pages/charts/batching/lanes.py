@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import seconds
 from inference.batching.lanes import State, lanes
-from inference.batching.records import Served
+from inference.batching.records import ServedPlan
 from pages.charts.factors import log_range
 from pages.charts.palette import COLOURS, ESTIMATE, INK, MARKS, PHASES, figure, label, literal
 
@@ -17,7 +17,7 @@ _FILLS: dict[State, str] = {"waiting": ESTIMATE, **COLOURS}  # type: ignore[dict
 _GAP = 0.15
 
 
-def lanes_chart(arms: Sequence[Served]) -> go.Figure:
+def lanes_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """One panel per arm over the same seconds; request 1 on top."""
     chart = panels(arms, height=HEIGHT, y="request")
     for number, arm in enumerate(arms):
@@ -28,7 +28,7 @@ def lanes_chart(arms: Sequence[Served]) -> go.Figure:
     return chart
 
 
-def _lanes(chart: go.Figure, arm: Served, number: int) -> None:
+def _lanes(chart: go.Figure, arm: ServedPlan, number: int) -> None:
     every = [(place, span) for place, lane in enumerate(lanes(arm), 1) for span in lane]
     for state, width in _WIDTHS.items():
         mine = [(place, span) for place, span in every if span.state == state]
@@ -53,12 +53,12 @@ def _lanes(chart: go.Figure, arm: Served, number: int) -> None:
     _ends(chart, arm, number)
 
 
-def _lane_px(arm: Served) -> float:
+def _lane_px(arm: ServedPlan) -> float:
     """About how high a lane is on the screen."""
     return HEIGHT * 0.35 / len(arm.plan.arrivals)
 
 
-def _ends(chart: go.Figure, arm: Served, number: int) -> None:
+def _ends(chart: go.Figure, arm: ServedPlan, number: int) -> None:
     """A mark where a request has all its tokens."""
     left = [one.output_tokens for one in arm.plan.arrivals]
     done = []
@@ -78,7 +78,7 @@ def _ends(chart: go.Figure, arm: Served, number: int) -> None:
     )
 
 
-def tokens_chart(arms: Sequence[Served]) -> go.Figure:
+def tokens_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """Tokens fed by each pass: prompt tokens as squares, decode tokens as circles; the axis grows by factors."""
     chart = panels(arms, height=SMALL, y="tokens")
     most = max((one.tokens(phase) for arm in arms for one in arm.passes for phase in PHASES), default=10)
@@ -104,7 +104,7 @@ def tokens_chart(arms: Sequence[Served]) -> go.Figure:
     return chart
 
 
-def blocks_chart(arms: Sequence[Served]) -> go.Figure:
+def blocks_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """Cache blocks in use during each pass, of those there are."""
     chart = panels(arms, height=SMALL, y="blocks")
     for number, arm in enumerate(arms):
@@ -126,7 +126,7 @@ def blocks_chart(arms: Sequence[Served]) -> go.Figure:
 
 
 def panels(
-    arms: Sequence[Served], *, height: int, y: str, x: str = "s of passes, measured", labels: Sequence[str] = ()
+    arms: Sequence[ServedPlan], *, height: int, y: str, x: str = "s of passes, measured", labels: Sequence[str] = ()
 ) -> go.Figure:
     """Panels one under the other that share the axis of seconds, each with its arm's name and size."""
     is_empty = not any(arm.passes for arm in arms)
@@ -165,5 +165,5 @@ def trace_axis(number: int) -> str:
     return axis(number).replace("axis", "")
 
 
-def _label(arm: Served) -> str:
+def _label(arm: ServedPlan) -> str:
     return f": {len(arm.passes)} passes, {seconds(arm.total_s)}" if arm.passes else ""

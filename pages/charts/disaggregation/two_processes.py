@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.units import scaled, seconds
-from inference.disaggregation.records import ARRANGEMENTS, Comparison, Served, gaps
+from inference.disaggregation.records import ARRANGEMENTS, ArrangementComparison, ArrangementRun, gaps
 from pages.charts.batching.lanes import axis, trace_axis
 from pages.charts.factors import log_label, log_range
 from pages.charts.palette import COLOURS, DASHED, DECODE, ESTIMATE, INK, PHASES, figure, label
@@ -19,7 +19,7 @@ _ROWS = (*_LANES["colocated"], "prefill", _SENT, "decode")
 _PANELS = ((0.56, 1.0), (0.0, 0.44))
 
 
-def gaps_chart(found: Comparison | None) -> go.Figure:
+def gaps_chart(found: ArrangementComparison | None) -> go.Figure:
     """A circle per token: how long its reader waited for it. One panel per arrangement, on the same axes."""
     chart = figure(height=GAPS_HEIGHT, x="s since the start", y="", is_empty=not (found and found.served))
     chart.update_layout(yaxis2=chart.layout.yaxis, margin={"t": 24})
@@ -27,7 +27,7 @@ def gaps_chart(found: Comparison | None) -> go.Figure:
         max((gap for served in found.served for gap in _gaps(found, served)[1]), default=1.0) if found else 1.0
     )
     for number, arrangement in enumerate(ARRANGEMENTS):
-        served = (found.of(arrangement) if found else None) or Served(arrangement)
+        served = (found.of(arrangement) if found else None) or ArrangementRun(arrangement)
         times, waited, places = _gaps(found, served) if found else ([], [], [])
         chart.add_scatter(  # an empty one too: the panels stand before there is anything in them
             x=np.array(times),
@@ -46,7 +46,7 @@ def gaps_chart(found: Comparison | None) -> go.Figure:
     return chart
 
 
-def _gaps(found: Comparison, served: Served) -> tuple[list[float], list[float], list[int]]:
+def _gaps(found: ArrangementComparison, served: ArrangementRun) -> tuple[list[float], list[float], list[int]]:
     every = [(*pair, place + 1) for place in range(len(found.asks)) for pair in gaps(served, place)]
     return [one[0] for one in every], [one[1] for one in every], [one[2] for one in every]
 
@@ -55,7 +55,7 @@ def _panel_name(chart: go.Figure, text: str, top: float) -> None:
     label(chart, 0, top, text, size=12, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
 
 
-def lanes_chart(found: Comparison | None) -> go.Figure:
+def lanes_chart(found: ArrangementComparison | None) -> go.Figure:
     """What each worker did when, and the caches on their way between them."""
     chart = figure(
         height=LANES_HEIGHT, x="s since the start, measured", y="", is_empty=not (found and found.served)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import seconds
 from inference.kv_cache.recompute import WITH, WITHOUT, token_forwards
-from inference.machine.sweeps import Point
+from inference.machine.sweeps import SweepPoint
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, MARKS, figure, label
@@ -41,7 +41,7 @@ def token_forwards_chart(prompt_tokens: int, new_tokens: int) -> go.Figure:
     return chart
 
 
-def time_chart(pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> go.Figure:
+def time_chart(pairs: Sequence[tuple[SweepPoint, SweepPoint]], lengths: Sequence[int]) -> go.Figure:
     """Median of the repeats with their quartiles; both axes grow by factors. `lengths`: all there will be."""
     chart = figure(height=HEIGHT, x="tokens of context", y="ms for the next token, measured", is_empty=not pairs)
     if not pairs:
@@ -68,7 +68,7 @@ def time_chart(pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> 
     return chart
 
 
-def _by_factors(chart: go.Figure, pairs: Sequence[tuple[Point, Point]], lengths: Sequence[int]) -> None:
+def _by_factors(chart: go.Figure, pairs: Sequence[tuple[SweepPoint, SweepPoint]], lengths: Sequence[int]) -> None:
     ends = [bound * 1e3 for pair in pairs for point in pair for bound in (point.lower_s, point.upper_s)]
     chart.update_xaxes(
         type="log",
@@ -85,7 +85,7 @@ def _place(anchor: str) -> dict[str, Any]:
     return {"xanchor": anchor, "xshift": 8 if anchor == "left" else 0, "yanchor": "bottom", "yshift": 6}
 
 
-def _hover(name: str, point: Point) -> str:
+def _hover(name: str, point: SweepPoint) -> str:
     return (
         f"{name}, {point.setting.context_len:,} tokens<br>{seconds(point.median_s)}, "
         f"quartiles {seconds(point.lower_s)} to {seconds(point.upper_s)}, {len(point.times_s)} repeats"

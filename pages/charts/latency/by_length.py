@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.estimate import PrefillTerms
 from inference.arithmetic.units import seconds
-from inference.latency.waterfall import Stage
-from inference.machine.sweeps import Point
+from inference.latency.waterfall import TtftStage
+from inference.machine.sweeps import SweepPoint
 from inference.trace import Phase
 from pages.charts.factors import log_label, log_range, log_ticks
 from pages.charts.palette import COLOURS, DASHED, ESTIMATE, INK, MARKS, PREFILL, figure, label
@@ -20,7 +20,7 @@ Terms = Sequence[tuple[int, PrefillTerms]]
 Line = Sequence[tuple[int, float]]
 
 
-def ttft_chart(points: Sequence[Point], terms: Terms) -> go.Figure:
+def ttft_chart(points: Sequence[SweepPoint], terms: Terms) -> go.Figure:
     """Prefill time by prompt length, and the estimate's three terms, each a dashed line."""
     chart = figure(height=HEIGHT, x="prompt tokens", y="ms, measured", is_empty=not points)
     _measured(chart, points, "prefill")
@@ -64,7 +64,7 @@ def _name_terms(chart: go.Figure, terms: Terms, *, least_ms: float) -> None:
         )
 
 
-def itl_chart(points: Sequence[Point], line: Line) -> go.Figure:
+def itl_chart(points: Sequence[SweepPoint], line: Line) -> go.Figure:
     """Decode time by context length, from zero, so that flat looks flat; the estimate dashed."""
     chart = figure(height=HEIGHT, x="tokens in the cache", y="ms, measured", is_empty=not points)
     _measured(chart, points, "decode")
@@ -72,7 +72,7 @@ def itl_chart(points: Sequence[Point], line: Line) -> go.Figure:
     return chart.update_xaxes(rangemode="tozero").update_yaxes(rangemode="tozero")
 
 
-def _measured(chart: go.Figure, points: Sequence[Point], phase: Phase) -> None:
+def _measured(chart: go.Figure, points: Sequence[SweepPoint], phase: Phase) -> None:
     medians = medians_ms(points)
     chart.add_scatter(
         x=np.array([point.setting.context_len for point in points]),
@@ -87,7 +87,7 @@ def _measured(chart: go.Figure, points: Sequence[Point], phase: Phase) -> None:
     )
 
 
-def _words(point: Point) -> str:
+def _words(point: SweepPoint) -> str:
     repeats = ", ".join(seconds(time) for time in point.times_s)
     return (
         f"{point.setting.context_len:,} tokens: {seconds(point.median_s)} measured, median of {len(point.times_s)}"
@@ -109,7 +109,7 @@ def _estimated(chart: go.Figure, line: Line, name: str, *, width: float) -> None
     )
 
 
-def _by_factors(chart: go.Figure, points: Sequence[Point]) -> go.Figure:
+def _by_factors(chart: go.Figure, points: Sequence[SweepPoint]) -> go.Figure:
     chart.update_xaxes(type="log", dtick=1 if not points else None)
     chart.update_yaxes(type="log", dtick=1)
     if points:
@@ -123,11 +123,11 @@ def _by_factors(chart: go.Figure, points: Sequence[Point]) -> go.Figure:
     return chart
 
 
-def _range(points: Sequence[Point]) -> list[float]:
+def _range(points: Sequence[SweepPoint]) -> list[float]:
     return log_range([end * 1e3 for point in points for end in (point.lower_s, point.upper_s)], below=12, above=2)
 
 
-def waterfall(stages: Sequence[Stage]) -> go.Figure:
+def waterfall(stages: Sequence[TtftStage]) -> go.Figure:
     """The stages of TTFT, one under the other, each starting where the last ended."""
     chart = figure(height=230, x="ms since the request was sent", y="")
     start = 0.0
@@ -151,7 +151,7 @@ def waterfall(stages: Sequence[Stage]) -> go.Figure:
     return chart.update_xaxes(range=[0, whole * 1e3 * 1.18]).update_layout(margin={"l": 130}, bargap=0.35)
 
 
-def _marker(stage: Stage) -> dict[str, object]:
+def _marker(stage: TtftStage) -> dict[str, object]:
     if stage.is_simulated:
         return {"color": ESTIMATE, "pattern": {"shape": "/", "fgcolor": ESTIMATE, "bgcolor": "rgba(0,0,0,0)"}}
     return {"color": PREFILL if stage.name == "prefill" else INK}

@@ -6,14 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.units import seconds
-from inference.latency.diagnosis import Case
+from inference.latency.diagnosis import SlowRequest
 from pages.charts.palette import CARD, DECODE, ESTIMATE, INK, PREFILL, figure, label
 
 HEIGHT = 230
 _SERVER, _CLIENT = 1.0, 0.0
 
 
-def evidence(case: Case) -> go.Figure:
+def evidence(case: SlowRequest) -> go.Figure:
     """Two lines on one clock. Above, the server: waiting grey, passes in their phase's colour. Below, arrivals."""
     chart = figure(height=HEIGHT, x="ms after the request was sent; passes measured, arrivals simulated", y="")
     ends = np.array(list(accumulate(one.total_s for one in case.passes)))

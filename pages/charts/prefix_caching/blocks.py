@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inference.arithmetic.units import scaled
-from inference.prefix_caching.records import Served
+from inference.prefix_caching.records import CachedPrefill
 from inference.prefix_caching.shared import SharedRun
 from pages.charts.palette import CARD, CLEAR, HAIRLINE, INK, PREFILL, figure, label
 from pages.charts.strips import OUTLINE, edges, name_rows
@@ -17,7 +17,7 @@ _MOST_DIVIDED = 80  # blocks side by side whose edges can still be told apart
 _MOST_NAMED = 12  # bars with a number of their own
 
 
-def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
+def strips(rows: Sequence[tuple[str, CachedPrefill]], num_rows: int) -> go.Figure:
     """One strip a request, from its first token on. Outlined: hit blocks. Solid: computed by prefill."""
     chart = figure(height=STRIP_HEIGHT, x="tokens of the prompt", y="", is_empty=not rows)
     if not rows:
@@ -54,7 +54,7 @@ def strips(rows: Sequence[tuple[str, Served]], num_rows: int) -> go.Figure:
     return chart
 
 
-def _edges(chart: go.Figure, served: Sequence[Served], longest: int) -> None:
+def _edges(chart: go.Figure, served: Sequence[CachedPrefill], longest: int) -> None:
     """Where one block ends and the next begins; of computed ones, only full blocks have an end."""
     if any(longest > _MOST_DIVIDED * request.block_size for request in served):
         return
@@ -67,7 +67,7 @@ def _edges(chart: go.Figure, served: Sequence[Served], longest: int) -> None:
     edges(chart, computed, half_height=_HALF, line={"color": CARD, "width": 1.5})
 
 
-def token_bars(served: Sequence[Served], num_bars: int, x: str) -> go.Figure:
+def token_bars(served: Sequence[CachedPrefill], num_bars: int, x: str) -> go.Figure:
     """One bar a request: below, outlined, what came from the cache; above, solid, what was computed."""
     chart = figure(height=BARS_HEIGHT, x=x, y="tokens of the prompt", is_empty=not served)
     if not served:
@@ -149,11 +149,11 @@ def _one_by_one(chart: go.Figure, num_bars: int) -> None:
         chart.update_xaxes(tickmode="array", tickvals=list(range(1, num_bars + 1)))
 
 
-def _num_full(one: Served) -> int:
+def _num_full(one: CachedPrefill) -> int:
     return one.prompt_tokens // one.block_size
 
 
-def _hover(name: str, one: Served) -> str:
+def _hover(name: str, one: CachedPrefill) -> str:
     rest = one.prompt_tokens - _num_full(one) * one.block_size
     return (
         f"{name}: {one.prompt_tokens:,} tokens, {one.cached_tokens:,} from the cache, "

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from inference.arithmetic.units import seconds
 from inference.prefix_caching.chat import Turn
-from inference.prefix_caching.records import Served, median_ttft_s
+from inference.prefix_caching.records import CachedPrefill, median_ttft_s
 from pages.charts.palette import CARD, DASHED, ESTIMATE, INK, PREFILL, figure, label
 from pages.charts.strips import DASHES, frame, name_rows
 
@@ -17,7 +17,7 @@ _ROOM = 0.4  # of the turns' width, for the names of the lines
 
 
 def ttft_bars(
-    rows: Sequence[tuple[str, Sequence[Served]]],
+    rows: Sequence[tuple[str, Sequence[CachedPrefill]]],
     num_rows: int,
     *,
     likely_s: Sequence[float] = (),
@@ -122,7 +122,7 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
     return chart
 
 
-def _hover(name: str, served: Sequence[Served]) -> str:
+def _hover(name: str, served: Sequence[CachedPrefill]) -> str:
     parts = [
         ("look-up", statistics.median(one.lookup_s for one in served)),
         ("joining blocks", statistics.median(one.assemble_s for one in served)),

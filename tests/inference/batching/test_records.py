@@ -12,9 +12,17 @@ from pydantic import TypeAdapter
 
 from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.batching.job import serving_job
-from inference.batching.lanes import Span, lanes, requests_seen
+from inference.batching.lanes import LaneSpan, lanes, requests_seen
 from inference.batching.presets import EQUAL, LONG, MIXED, PRESETS, batching_job, chunked_job
-from inference.batching.records import Arrival, BatchPass, Comparison, Plan, Served, Share, static_slots
+from inference.batching.records import (
+    Arrival,
+    BatchingComparison,
+    BatchPass,
+    ServedPlan,
+    ServingPlan,
+    Share,
+    static_slots,
+)
 from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from tests.inference.passes import outputs
@@ -37,7 +45,7 @@ def test_slots_of_several_groups_wait_for_each_groups_longest() -> None:
 
 def test_the_passes_of_static_batching_leave_the_slots_that_arithmetic_says(tiny: Engine) -> None:
     outputs = (3, 9, 2, 4, 7, 1, 5)
-    plan = Plan("static", requests(*outputs), slots=3, tokens_per_pass=64, is_static=True)
+    plan = ServingPlan("static", requests(*outputs), slots=3, tokens_per_pass=64, is_static=True)
     (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert (served.useful_slots, served.offered_slots) == static_slots(outputs, 3) == (31, 63)
     assert served.idle_slots == 32
@@ -55,7 +63,7 @@ def passes_of_a_queue(arrivals: tuple[Arrival, ...], slots: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [MIXED, EQUAL])
 def test_the_presets_need_as_many_passes_as_a_queue_for_the_slots(tiny: Engine, name: str) -> None:
-    plan = Plan("continuous", PRESETS[name], slots=8, tokens_per_pass=512)
+    plan = ServingPlan("continuous", PRESETS[name], slots=8, tokens_per_pass=512)
     (continuous,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     num_passes = passes_of_a_queue(PRESETS[name], 8)
     assert len(continuous.passes) == num_passes
@@ -96,14 +104,14 @@ def test_a_pass_feeds_no_more_tokens_than_its_limit_and_decodes_come_first(tiny:
 
 
 def test_static_admits_the_next_group_only_when_the_last_one_is_through(tiny: Engine) -> None:
-    plan = Plan("static", requests(2, 6, 1, 3), slots=2, tokens_per_pass=64, is_static=True)
+    plan = ServingPlan("static", requests(2, 6, 1, 3), slots=2, tokens_per_pass=64, is_static=True)
     (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     groups = [tuple(sorted(share.request for share in one.shares)) for one in served.passes]
     assert groups == [(0, 1)] * 2 + [(1,)] * 4 + [(2, 3)] + [(3,)] * 2
 
 
 def test_a_request_waits_for_its_arrival_and_an_empty_machine_does_not(tiny: Engine) -> None:
-    plan = Plan("late", (Arrival(50, 4, 2), Arrival(1, 4, 2), Arrival(0, 4, 1)), slots=2, tokens_per_pass=64)
+    plan = ServingPlan("late", (Arrival(50, 4, 2), Arrival(1, 4, 2), Arrival(0, 4, 1)), slots=2, tokens_per_pass=64)
     (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert [one.number for one in served.passes] == [0, 1, 2, 50, 51]
     assert [one.shares[0].request for one in served.passes] == [2, 1, 1, 0, 0]
@@ -111,29 +119,29 @@ def test_a_request_waits_for_its_arrival_and_an_empty_machine_does_not(tiny: Eng
 
 
 def test_blocks_in_use_are_those_the_tokens_fill(tiny: Engine) -> None:
-    plan = Plan("blocks", requests(20, prompt=14), slots=1, tokens_per_pass=64)
+    plan = ServingPlan("blocks", requests(20, prompt=14), slots=1, tokens_per_pass=64)
     (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert [one.blocks for one in served.passes] == [1] * 3 + [2] * 16 + [3]  # 14, then 15, 16, 17... to 33 tokens
     assert plan.num_blocks == 3
 
 
-def by_hand() -> Served:
+def by_hand() -> ServedPlan:
     """Two requests in one slot, the second one there from pass 1 on."""
-    plan = Plan("by hand", (Arrival(0, 7, 2), Arrival(1, 3, 1)), slots=1, tokens_per_pass=5)
+    plan = ServingPlan("by hand", (Arrival(0, 7, 2), Arrival(1, 3, 1)), slots=1, tokens_per_pass=5)
     passes = (
         BatchPass(0, 1.0, 1, (Share(0, "prefill", 5, None),)),
         BatchPass(1, 0.5, 1, (Share(0, "prefill", 2, 11),)),
         BatchPass(2, 0.25, 1, (Share(0, "decode", 1, 12),)),
         BatchPass(3, 2.0, 1, (Share(1, "prefill", 3, 13),)),
     )
-    return Served(plan, passes)
+    return ServedPlan(plan, passes)
 
 
 def test_lanes_and_latencies_of_four_passes_are_those_worked_by_hand() -> None:
     served = by_hand()
     assert lanes(served) == (
-        (Span("prefill", 0.0, 1.5, 2), Span("decode", 1.5, 1.75, 1)),
-        (Span("waiting", 1.0, 1.75, 2), Span("prefill", 1.75, 3.75, 1)),
+        (LaneSpan("prefill", 0.0, 1.5, 2), LaneSpan("decode", 1.5, 1.75, 1)),
+        (LaneSpan("waiting", 1.0, 1.75, 2), LaneSpan("prefill", 1.75, 3.75, 1)),
     )
     first, second = requests_seen(served)
     assert first is not None
@@ -145,21 +153,21 @@ def test_lanes_and_latencies_of_four_passes_are_those_worked_by_hand() -> None:
 
 
 def test_a_request_without_a_token_yet_has_no_latencies() -> None:
-    unfinished = Served(by_hand().plan, by_hand().passes[:1])
+    unfinished = ServedPlan(by_hand().plan, by_hand().passes[:1])
     assert requests_seen(unfinished) == (None, None)
-    assert lanes(unfinished) == ((Span("prefill", 0.0, 1.0, 1),), ())
+    assert lanes(unfinished) == ((LaneSpan("prefill", 0.0, 1.0, 1),), ())
     assert not unfinished.is_done
 
 
 def test_a_request_that_still_waits_has_a_lane_up_to_now() -> None:
-    waiting = Served(by_hand().plan, by_hand().passes[:3])
-    assert lanes(waiting)[1] == (Span("waiting", 1.0, 1.75, 2),)
+    waiting = ServedPlan(by_hand().plan, by_hand().passes[:3])
+    assert lanes(waiting)[1] == (LaneSpan("waiting", 1.0, 1.75, 2),)
 
 
 def test_a_comparison_can_be_written_and_read() -> None:
-    adapter = TypeAdapter(Comparison)
-    text = adapter.dump_json(Comparison((by_hand(),)))
-    assert adapter.validate_json(text) == Comparison((by_hand(),))
+    adapter = TypeAdapter(BatchingComparison)
+    text = adapter.dump_json(BatchingComparison((by_hand(),)))
+    assert adapter.validate_json(text) == BatchingComparison((by_hand(),))
     assert json.loads(text)["arms"][0]["passes"][1]["shares"][0]["token_id"] == 11
 
 
@@ -174,7 +182,7 @@ def test_a_comparison_can_be_written_and_read() -> None:
 )
 def test_impossible_requests_are_refused_with_what_is_wrong(arrivals: tuple[Arrival, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Plan("refused", arrivals, slots=2, tokens_per_pass=64)
+        ServingPlan("refused", arrivals, slots=2, tokens_per_pass=64)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,7 @@ def test_impossible_requests_are_refused_with_what_is_wrong(arrivals: tuple[Arri
 )
 def test_impossible_rules_are_refused_with_what_is_wrong(slots: int, tokens_per_pass: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Plan("refused", requests(1), slots=slots, tokens_per_pass=tokens_per_pass)
+        ServingPlan("refused", requests(1), slots=slots, tokens_per_pass=tokens_per_pass)
 
 
 def test_requests_that_do_not_fit_are_refused_before_any_pass(
@@ -199,7 +207,7 @@ def test_requests_that_do_not_fit_are_refused_before_any_pass(
 
 
 def test_two_hundred_requests_are_served(tiny: Engine) -> None:
-    plan = Plan("many", requests(*(1, 2) * 100, prompt=1), slots=32, tokens_per_pass=256)
+    plan = ServingPlan("many", requests(*(1, 2) * 100, prompt=1), slots=32, tokens_per_pass=256)
     (served,) = drained(serving_job([plan]).begin(tiny, Limits()))[0].arms
     assert served.is_done
     assert served.num_tokens == 300

@@ -10,7 +10,7 @@ import pytest
 
 from inference.batching.job import serving_job
 from inference.batching.presets import LONG, MIXED, PRESETS, batching_job
-from inference.batching.records import Arrival, Plan
+from inference.batching.records import Arrival, ServingPlan
 from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from tests.inference.passes import failing_once, outputs
@@ -18,7 +18,7 @@ from tests.inference.passes import failing_once, outputs
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from inference.batching.records import Served
+    from inference.batching.records import ServedPlan
     from inference.batching.run import PagedServer
     from inference.engine import Engine
 
@@ -44,7 +44,7 @@ def plain_greedy(engine: Engine, prompt: list[int], num_tokens: int) -> tuple[li
     return made.sequences[0][len(prompt) :].tolist(), leads
 
 
-def assert_plain(engine: Engine, arms: tuple[Served, ...]) -> None:
+def assert_plain(engine: Engine, arms: tuple[ServedPlan, ...]) -> None:
     """Every output of every arm is the plain one, or parts from it where two tokens are tied."""
     from inference.batching.run import prompt_ids  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ def test_a_finished_run_leaves_no_block(tiny: Engine, servers: list[PagedServer]
 
 
 def test_a_failed_pass_leaves_no_block(tiny: Engine, servers: list[PagedServer]) -> None:
-    job = serving_job([Plan("fails", (Arrival(0, 30, 6),), slots=1, tokens_per_pass=64)])
+    job = serving_job([ServingPlan("fails", (Arrival(0, 30, 6),), slots=1, tokens_per_pass=64)])
     broken = failing_once(tiny.model.model.layers[1], RuntimeError("out of paper"))
     with broken, pytest.raises(RuntimeError, match="out of paper"):
         drained(job.begin(tiny, Limits()))

@@ -13,14 +13,17 @@ import psutil
 import pytest
 
 from inference.disaggregation.job import comparison_job
-from inference.disaggregation.records import Ask, Comparison
+from inference.disaggregation.records import ArrangementComparison, ClientRequest
 from inference.engine import Engine
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
 
 pytestmark = pytest.mark.slow
 
-ASKS = (Ask(0.0, 16, 400), *(Ask(0.0, 500, 4),) * 8)  # one long stream; caches larger than a pipe holds
+ASKS = (
+    ClientRequest(0.0, 16, 400),
+    *(ClientRequest(0.0, 500, 4),) * 8,
+)  # one long stream; caches larger than a pipe holds
 _WORKER = "inference.disaggregation.worker"
 
 
@@ -41,8 +44,8 @@ def _nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def run_until(
-    engine: Engine, is_time: Callable[[Report[Comparison]], bool], strike: Callable[[], None]
-) -> tuple[Comparison | None, str]:
+    engine: Engine, is_time: Callable[[Report[ArrangementComparison]], bool], strike: Callable[[], None]
+) -> tuple[ArrangementComparison | None, str]:
     """Serve until it is time, strike, go on: what was kept, and what is said."""
     work, newest, was_struck = comparison_job(ASKS).begin(engine, Limits()), None, False
     with pytest.raises(RuntimeError) as caught:  # noqa: PT012  # the one statement that may fail is in a loop
@@ -55,7 +58,7 @@ def run_until(
     return newest, str(caught.value)
 
 
-def doing(words: str) -> Callable[[Report[Comparison]], bool]:
+def doing(words: str) -> Callable[[Report[ArrangementComparison]], bool]:
     return lambda report: words in report.doing
 
 
@@ -80,7 +83,7 @@ def test_a_worker_killed_during_a_prefill_is_named_and_the_passes_so_far_are_kep
 def test_a_worker_killed_during_a_transfer_is_reported_by_the_other(tiny: Engine, struck: int, name: str) -> None:
     stopped: list[psutil.Process] = []
 
-    def is_sending(report: Report[Comparison]) -> bool:
+    def is_sending(report: Report[ArrangementComparison]) -> bool:
         if not stopped and report.doing.startswith("disaggregated"):
             stopped.append(workers()[1])
             stopped[0].suspend()  # the receiver reads no more, so the transfer stays under way
@@ -100,7 +103,7 @@ def test_a_worker_killed_during_a_transfer_is_reported_by_the_other(tiny: Engine
 
 
 def test_a_worker_killed_during_decode_is_named(tiny: Engine) -> None:
-    def is_decoding(report: Report[Comparison]) -> bool:
+    def is_decoding(report: Report[ArrangementComparison]) -> bool:
         served = report.partial.of("disaggregated") if report.partial else None
         return bool(served and any(one.phase == "decode" for one in served.passes))
 

@@ -10,7 +10,7 @@ from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.catalogue import hardware, models
 from inference.disaggregation.fleet import Fleet, poisson, simulate
 from inference.disaggregation.pace import ComputedPace, MeasuredPace
-from inference.disaggregation.records import Ask
+from inference.disaggregation.records import ClientRequest
 from inference.latency.queueing import expected_wait_s
 
 
@@ -25,7 +25,7 @@ class Flat:
         return 1.0
 
 
-def seen(asks: list[Ask], fleet: Fleet, bytes_per_token: float = 0.0) -> list[list[float]]:
+def seen(asks: list[ClientRequest], fleet: Fleet, bytes_per_token: float = 0.0) -> list[list[float]]:
     return [
         [round(t, 9) for t in request.event_times_s]
         for request in simulate(asks, fleet, Flat(), bytes_per_token=bytes_per_token)
@@ -33,32 +33,32 @@ def seen(asks: list[Ask], fleet: Fleet, bytes_per_token: float = 0.0) -> list[li
 
 
 def test_a_long_prompt_stalls_the_stream_beside_it_and_not_the_one_elsewhere() -> None:
-    asks = [Ask(0.0, 100, 4), Ask(2.5, 500, 1)]
+    asks = [ClientRequest(0.0, 100, 4), ClientRequest(2.5, 500, 1)]
     # together: first token at 1 s, then 2 and 3 s, then the prompt that came at 2.5 s runs until 8 s
     assert seen(asks, Fleet(1, 0)) == [[1.0, 2.0, 3.0, 9.0], [8.0]]
     assert seen(asks, Fleet(1, 1)) == [[1.0, 2.0, 3.0, 4.0], [7.5]]
 
 
 def test_the_cache_waits_for_the_link_and_the_second_token_for_the_cache() -> None:
-    asks = [Ask(0.0, 100, 2), Ask(0.0, 100, 2)]
+    asks = [ClientRequest(0.0, 100, 2), ClientRequest(0.0, 100, 2)]
     # 100 tokens of 10 bytes at 200 bytes/s take 5 s each; the link takes one after the other
     assert seen(asks, Fleet(1, 1, link=200.0), bytes_per_token=10) == [[1.0, 7.0], [2.0, 12.0]]
 
 
 def test_streams_share_a_pass_as_far_as_there_are_places() -> None:
-    asks = [Ask(0.0, 100, 3), Ask(0.0, 50, 3)]
+    asks = [ClientRequest(0.0, 100, 3), ClientRequest(0.0, 50, 3)]
     assert seen(asks, Fleet(1, 1)) == [[1.0, 2.0, 3.0], [1.5, 3.0, 4.0]]
     assert seen(asks, Fleet(1, 1, most_streams=1)) == [[1.0, 2.0, 3.0], [1.5, 4.0, 5.0]]
 
 
 def test_prompts_apart_wait_in_one_queue_and_together_they_are_dealt_out() -> None:
-    asks = [Ask(0.0, 900, 1), Ask(0.0, 100, 1), Ask(0.1, 100, 1)]
+    asks = [ClientRequest(0.0, 900, 1), ClientRequest(0.0, 100, 1), ClientRequest(0.1, 100, 1)]
     assert seen(asks, Fleet(2, 1)) == [[9.0], [1.0], [2.0]]
     assert seen(asks, Fleet(2, 0)) == [[9.0], [1.0], [10.0]]
 
 
 def test_a_new_cache_goes_to_the_decode_worker_with_the_fewest_streams() -> None:
-    asks = [Ask(0.0, 100, 9), Ask(0.5, 100, 9), Ask(1.0, 100, 9)]
+    asks = [ClientRequest(0.0, 100, 9), ClientRequest(0.5, 100, 9), ClientRequest(1.0, 100, 9)]
     found = simulate(asks, Fleet(3, 3), Flat(), bytes_per_token=0.0)
     assert [request.event_times_s[1] for request in found] == pytest.approx([2.0, 2.5, 3.0])  # nobody waits
 
@@ -71,7 +71,7 @@ def test_prompts_alone_wait_as_the_formula_for_one_server_says(load: float) -> N
     for seed in range(60):
         asks = poisson(load / 0.6, 500, prompt_tokens=60, output_tokens=1, seed=seed)
         drawn = random.Random(seed).choices(lengths, k=500)
-        same = [Ask(ask.arrival_s, length, 1) for ask, length in zip(asks, drawn, strict=True)]
+        same = [ClientRequest(ask.arrival_s, length, 1) for ask, length in zip(asks, drawn, strict=True)]
         found = simulate(same, Fleet(1, 0), Flat(), bytes_per_token=0.0)
         waits += [ttft_s(one) - one.num_prompt_tokens / 100 for one in found[100:]]
     expected = expected_wait_s([length / 100 for length in lengths], load)

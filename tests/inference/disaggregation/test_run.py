@@ -14,10 +14,10 @@ from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import (
     PRESETS,
     Arrangement,
-    Ask,
-    Comparison,
-    Pass,
-    Served,
+    ArrangementComparison,
+    ArrangementRun,
+    ClientRequest,
+    WorkerPass,
     gaps,
     requests,
     scenario,
@@ -28,11 +28,11 @@ from inference.engine import Engine
 from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 
-ASKS = (Ask(0.0, 12, 9), Ask(0.0, 8, 5), Ask(0.05, 100, 3), Ask(0.1, 6, 1))
+ASKS = (ClientRequest(0.0, 12, 9), ClientRequest(0.0, 8, 5), ClientRequest(0.05, 100, 3), ClientRequest(0.1, 6, 1))
 
 
 @pytest.fixture(scope="module")
-def found(tiny: Engine) -> Comparison:
+def found(tiny: Engine) -> ArrangementComparison:
     comparison, reports = drained(comparison_job(ASKS).begin(tiny, Limits()))
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
@@ -40,7 +40,7 @@ def found(tiny: Engine) -> Comparison:
     return comparison
 
 
-def greedy(engine: Engine, place: int, ask: Ask) -> tuple[int, ...]:
+def greedy(engine: Engine, place: int, ask: ClientRequest) -> tuple[int, ...]:
     """What transformers generates, whatever the token."""
     ids = torch.tensor([prompt_ids(place, ask.prompt_tokens)])
     output = engine.model.generate(
@@ -56,7 +56,7 @@ def greedy(engine: Engine, place: int, ask: Ask) -> tuple[int, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["colocated", "disaggregated"])
 def test_every_request_gets_exactly_its_tokens_and_those_of_plain_greedy(
-    tiny: Engine, found: Comparison, arrangement: Arrangement
+    tiny: Engine, found: ArrangementComparison, arrangement: Arrangement
 ) -> None:
     served = found.of(arrangement)
     assert served
@@ -66,7 +66,7 @@ def test_every_request_gets_exactly_its_tokens_and_those_of_plain_greedy(
 
 
 @pytest.mark.slow
-def test_each_worker_keeps_to_its_phase_when_they_are_apart(found: Comparison) -> None:
+def test_each_worker_keeps_to_its_phase_when_they_are_apart(found: ArrangementComparison) -> None:
     apart, together = found.of("disaggregated"), found.of("colocated")
     assert apart
     assert together
@@ -76,7 +76,7 @@ def test_each_worker_keeps_to_its_phase_when_they_are_apart(found: Comparison) -
 
 
 @pytest.mark.slow
-def test_the_caches_that_are_sent_have_the_formulas_bytes(tiny: Engine, found: Comparison) -> None:
+def test_the_caches_that_are_sent_have_the_formulas_bytes(tiny: Engine, found: ArrangementComparison) -> None:
     served = found.of("disaggregated")
     assert served
     per_token = 2 * 2 * 2 * 8 * 4  # keys and values, layers, KV heads, head_dim, bytes of a float32
@@ -90,7 +90,7 @@ def test_the_caches_that_are_sent_have_the_formulas_bytes(tiny: Engine, found: C
 
 
 @pytest.mark.slow
-def test_a_worker_runs_one_pass_at_a_time_and_none_before_its_request(found: Comparison) -> None:
+def test_a_worker_runs_one_pass_at_a_time_and_none_before_its_request(found: ArrangementComparison) -> None:
     for served in found.served:
         for worker in (0, 1):
             mine = [one for one in served.passes if one.worker == worker]
@@ -102,7 +102,7 @@ def test_a_worker_runs_one_pass_at_a_time_and_none_before_its_request(found: Com
 
 
 @pytest.mark.slow
-def test_the_simulation_is_held_against_the_run_with_its_error(found: Comparison) -> None:
+def test_the_simulation_is_held_against_the_run_with_its_error(found: ArrangementComparison) -> None:
     checked = check(found, bytes_per_token=256)
     assert [(one.arrangement, one.name) for one in checked] == [
         (arrangement, name)
@@ -116,7 +116,7 @@ def test_the_simulation_is_held_against_the_run_with_its_error(found: Comparison
 
 
 @pytest.mark.slow
-def test_passes_are_timed_in_the_processes_before_the_requests_come(found: Comparison) -> None:
+def test_passes_are_timed_in_the_processes_before_the_requests_come(found: ArrangementComparison) -> None:
     assert [length for length, _ in found.step_times.prefill] == [16, 64, 100, 256]
     assert [batch for batch, _ in found.step_times.decode] == [1, 2, 4, 8]
     assert all(seconds > 0 for _, seconds in (*found.step_times.prefill, *found.step_times.decode))
@@ -124,7 +124,7 @@ def test_passes_are_timed_in_the_processes_before_the_requests_come(found: Compa
 
 @pytest.mark.real_model
 def test_the_default_model_answers_the_same_both_ways_as_plain_greedy(real: Engine) -> None:
-    asks = (Ask(0.0, 20, 12), Ask(0.0, 9, 8), Ask(0.3, 150, 3))
+    asks = (ClientRequest(0.0, 20, 12), ClientRequest(0.0, 9, 8), ClientRequest(0.3, 150, 3))
     comparison, _ = drained(comparison_job(asks).begin(real, Limits()))
     expected = {place: greedy(real, place, ask) for place, ask in enumerate(asks)}
     for served in comparison.served:
@@ -135,15 +135,15 @@ def test_the_default_model_answers_the_same_both_ways_as_plain_greedy(real: Engi
     ("asks", "problem"),
     [
         ((), "1 to 32 requests, got 0"),
-        ((Ask(0, 4, 4),) * 200, "1 to 32 requests, got 200"),
-        ((Ask(0, 4, 4), Ask(-1.5, 4, 4)), "request 2 arrives at -1.5 s"),
-        ((Ask(0, 0, 4),), "0 prompt and 4 output tokens"),
-        ((Ask(0, 4, 0),), "4 prompt and 0 output tokens"),
-        ((Ask(0, 510, 3),), "needs 513 tokens; the model's context ends at 512"),
+        ((ClientRequest(0, 4, 4),) * 200, "1 to 32 requests, got 200"),
+        ((ClientRequest(0, 4, 4), ClientRequest(-1.5, 4, 4)), "request 2 arrives at -1.5 s"),
+        ((ClientRequest(0, 0, 4),), "0 prompt and 4 output tokens"),
+        ((ClientRequest(0, 4, 0),), "4 prompt and 0 output tokens"),
+        ((ClientRequest(0, 510, 3),), "needs 513 tokens; the model's context ends at 512"),
     ],
 )
 def test_requests_that_cannot_be_served_are_refused_before_any_work(
-    tiny: Engine, asks: tuple[Ask, ...], problem: str
+    tiny: Engine, asks: tuple[ClientRequest, ...], problem: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(problem)):
         comparison_job(asks).begin(tiny, Limits())
@@ -151,14 +151,14 @@ def test_requests_that_cannot_be_served_are_refused_before_any_work(
 
 def test_caches_beyond_the_memory_are_refused_with_their_size(tiny: Engine) -> None:
     with pytest.raises(ValueError, match="would take"):
-        comparison_job((Ask(0, 100, 4),)).begin(tiny, replace(Limits(), kv_bytes_per_learner=1000))
+        comparison_job((ClientRequest(0, 100, 4),)).begin(tiny, replace(Limits(), kv_bytes_per_learner=1000))
 
 
 def test_a_full_disk_is_told_before_the_weights_are_written(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(".")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=1000))
     with pytest.raises(ValueError, match="make room there or set TMPDIR"):
-        comparison_job((Ask(0, 4, 4),)).begin(tiny, Limits())
+        comparison_job((ClientRequest(0, 4, 4),)).begin(tiny, Limits())
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -168,12 +168,12 @@ def test_every_preset_fits_the_smallest_model(tiny: Engine, name: str) -> None:
 
 def test_gaps_and_requests_are_read_from_the_passes() -> None:
     passes = (
-        Pass(0, "prefill", (0,), (7,), 5, 0.1, 0.4),
-        Pass(0, "prefill", (1,), (8,), 5, 0.4, 0.7),
-        Pass(1, "decode", (0,), (9,), 6, 0.5, 0.9),
-        Pass(1, "decode", (0, 1), (3, 4), 7, 0.9, 1.0),
+        WorkerPass(0, "prefill", (0,), (7,), 5, 0.1, 0.4),
+        WorkerPass(0, "prefill", (1,), (8,), 5, 0.4, 0.7),
+        WorkerPass(1, "decode", (0,), (9,), 6, 0.5, 0.9),
+        WorkerPass(1, "decode", (0, 1), (3, 4), 7, 0.9, 1.0),
     )
-    served, asks = Served("disaggregated", passes), (Ask(0.1, 5, 3), Ask(0.2, 5, 2))
+    served, asks = ArrangementRun("disaggregated", passes), (ClientRequest(0.1, 5, 3), ClientRequest(0.2, 5, 2))
     seen = requests(served, asks)
     assert ttft_s(seen[0]) == pytest.approx(0.3)
     assert itl_s(seen[0]) == pytest.approx([0.5, 0.1])

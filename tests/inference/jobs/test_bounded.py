@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from inference.jobs.bounded import CALL_S, Budget, Climb, Size, Timed, climb
+from inference.jobs.bounded import CALL_S, Budget, Climb, Size, TimedSize, climb
 from inference.jobs.drive import drained
 from inference.jobs.worker import Worker
 
@@ -93,7 +93,7 @@ def test_a_job_that_waits_has_its_turn_before_the_next_call() -> None:
 
 
 def test_quartiles_are_numpys_and_of_a_single_repeat_it_is_itself() -> None:
-    timed = Timed(1, (0.4, 0.1, 0.2, 0.9))
+    timed = TimedSize(1, (0.4, 0.1, 0.2, 0.9))
     assert timed.quartiles_s == pytest.approx(tuple(np.percentile([0.4, 0.1, 0.2, 0.9], [25, 50, 75])))
     assert timed.best_s == 0.1
-    assert Timed(1, (0.4,)).quartiles_s == (0.4, 0.4, 0.4)
+    assert TimedSize(1, (0.4,)).quartiles_s == (0.4, 0.4, 0.4)

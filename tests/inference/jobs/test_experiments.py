@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.jobs.experiments import MAX_RUNNING, Experiments, Job, Report, Work
+from inference.jobs.experiments import MAX_RUNNING, Experiments, Job, Report, Reports
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import BusyError, Worker
@@ -39,7 +39,7 @@ class Steps:
         self.num_runs = 0
         self.is_closed = threading.Event()
 
-    def begin(self, engine: Engine, limits: Limits) -> Work[Count]:
+    def begin(self, engine: Engine, limits: Limits) -> Reports[Count]:
         self.num_runs += 1
         try:
             for place, gate in enumerate(self.gates):
@@ -55,10 +55,10 @@ class Steps:
             self.gates[place].set()
 
 
-def after(check: Callable[[], None], steps: Steps) -> Callable[[Engine, Limits], Work[Count]]:
+def after(check: Callable[[], None], steps: Steps) -> Callable[[Engine, Limits], Reports[Count]]:
     """How a job begins that checks something first."""
 
-    def begin(engine: Engine, limits: Limits) -> Work[Count]:
+    def begin(engine: Engine, limits: Limits) -> Reports[Count]:
         check()
         return steps.begin(engine, limits)
 
@@ -205,7 +205,7 @@ def test_a_refusal_comes_before_any_work(experiments: Experiments) -> None:
 
 @pytest.mark.parametrize("error", [ValueError("no such thing"), MemoryError(), KeyError("x")])
 def test_a_failure_is_said_and_the_next_one_runs(experiments: Experiments, error: Exception) -> None:
-    def fail(engine: Engine, limits: Limits) -> Work[Count]:
+    def fail(engine: Engine, limits: Limits) -> Reports[Count]:
         yield Report(0.5, Count((7,)))
         raise error
 

@@ -23,7 +23,7 @@ from inference.kv_cache.recompute import (
     recompute_job,
     token_forwards,
 )
-from inference.machine.sweeps import Point, Setting, Sweep
+from inference.machine.sweeps import Setting, Sweep, SweepPoint
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _sweep(spec_of: Engine, *seconds: tuple[int, float, float]) -> Sweep:
     for length, with_s, without_s in seconds:
         once = Setting(WITH, "decode", num_query_tokens=1, context_len=length)
         again = Setting(WITHOUT, "prefill", num_query_tokens=length, context_len=length)
-        points += [Point(once, (with_s,), ()), Point(again, (without_s,), ())]
+        points += [SweepPoint(once, (with_s,), ()), SweepPoint(again, (without_s,), ())]
     return Sweep(tuple(points), spec_of.spec, "float32", "CPU", 1, "2", "2026-01-01T00:00:00+00:00")
 
 
@@ -144,9 +144,9 @@ def test_a_length_measured_in_one_arm_only_is_no_pair(tiny: Engine) -> None:
 def test_arms_are_alike_where_their_middle_halves_overlap() -> None:
     once = Setting(WITH, "decode", num_query_tokens=1, context_len=16)
     again = Setting(WITHOUT, "prefill", num_query_tokens=16, context_len=16)
-    one = Point(once, (1.0, 2.0, 3.0, 4.0, 5.0), ())  # quartiles 2 and 4
-    assert are_alike((one, Point(again, (3.9, 4.0, 6.0), ())))
-    assert not are_alike((one, Point(again, (4.1, 4.2, 6.0), ())))
+    one = SweepPoint(once, (1.0, 2.0, 3.0, 4.0, 5.0), ())  # quartiles 2 and 4
+    assert are_alike((one, SweepPoint(again, (3.9, 4.0, 6.0), ())))
+    assert not are_alike((one, SweepPoint(again, (4.1, 4.2, 6.0), ())))
 
 
 def test_cancel_keeps_the_lengths_that_are_done(

@@ -7,16 +7,16 @@ import pytest
 
 from benchmarks.diagnosis_cases import FOLDER, ORDER, is_clear, slowly, stream
 from inference.arithmetic.metrics import e2e_s
-from inference.latency.diagnosis import CAUSES, Case, Pass
+from inference.latency.diagnosis import CAUSES, SlowRequest, TimedPass
 from inference.latency.request_events import in_chunks
 from lessons.reading.cases import load_cases
 
-QUIET = tuple(Pass(12 if place == 0 else 1, 12 + place, 0.0, 0.0, 0.05) for place in range(9))
+QUIET = tuple(TimedPass(12 if place == 0 else 1, 12 + place, 0.0, 0.0, 0.05) for place in range(9))
 
 
-def plain(passes: tuple[Pass, ...] = QUIET) -> Case:
+def plain(passes: tuple[TimedPass, ...] = QUIET) -> SlowRequest:
     """A request with nothing wrong: a prefill of 12 tokens and 8 decode passes, 50 ms each."""
-    return Case(
+    return SlowRequest(
         cause="",
         conditions="",
         model="none",
@@ -37,13 +37,13 @@ def plain(passes: tuple[Pass, ...] = QUIET) -> Case:
     )
 
 
-def changed(place: int, **values: float) -> Case:
+def changed(place: int, **values: float) -> SlowRequest:
     passes = list(QUIET)
     passes[place] = replace(passes[place], **values)  # type: ignore[arg-type]
     return plain(tuple(passes))
 
 
-def diagnose(case: Case) -> tuple[str, ...]:
+def diagnose(case: SlowRequest) -> tuple[str, ...]:
     """The causes whose tell-tale is there."""
     return tuple(name for name, cause in CAUSES.items() if cause.tell(case) >= cause.limit)
 
@@ -87,7 +87,7 @@ def test_nothing_wrong_has_no_cause() -> None:
         (replace(changed(0, num_query_tokens=300, context_len=300), num_prompt_tokens=300), "overhead"),
     ],
 )
-def test_one_thing_done_to_a_quiet_request_is_named(case: Case, cause: str) -> None:
+def test_one_thing_done_to_a_quiet_request_is_named(case: SlowRequest, cause: str) -> None:
     assert diagnose(case) == (cause,)
 
 

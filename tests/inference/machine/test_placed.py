@@ -14,7 +14,7 @@ from inference.engine import Engine
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
 from inference.machine.placed import Placed, doubt, place, reasons, roofs_job, work_of
-from inference.machine.sweeps import Point, Setting, Sweep
+from inference.machine.sweeps import Setting, Sweep, SweepPoint
 
 ROUND = Ceilings("a machine", "float32", bandwidth=10e9, flops=100e9, overhead_s=0.010, measured_on="", threads=1)
 SMOLLM2 = dataclasses.replace(models()["smollm2-135m"], weight_bits=32, kv_bits=32)
@@ -24,7 +24,7 @@ PREFILL = Setting("prefill", "prefill", num_query_tokens=512, context_len=512)
 
 def placed(flops: float, num_bytes: float, median_s: float) -> Placed:
     times = (median_s * 0.9, median_s, median_s * 1.3)
-    return Placed(Point(DECODE, times, ()), Work(flops, num_bytes, 0, 0, 0))
+    return Placed(SweepPoint(DECODE, times, ()), Work(flops, num_bytes, 0, 0, 0))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,9 @@ def test_the_overhead_roof_is_the_rate_of_a_pass_that_takes_the_overhead_and_no_
 
 
 def test_a_sweeps_points_get_the_work_of_their_settings() -> None:
-    sweep = Sweep((Point(PREFILL, (1.0,), ()), Point(DECODE, (2.0,), ())), SMOLLM2, "float32", "", 1, "", "")
+    sweep = Sweep(
+        (SweepPoint(PREFILL, (1.0,), ()), SweepPoint(DECODE, (2.0,), ())), SMOLLM2, "float32", "", 1, "", ""
+    )
     prefill, decode = place(sweep, None)
     assert prefill.work == forward_work(SMOLLM2, num_query_tokens=512, context_len=512)
     assert decode.work == forward_work(SMOLLM2, num_query_tokens=1, context_len=128, batch_size=4)
@@ -63,14 +65,14 @@ def test_the_parts_of_a_pass_and_what_is_left_add_up_to_the_measured_time() -> N
         ROUND, bandwidth=400e9, flops=1e15, matmul_ladder=((1, 30e-12), (2048, 30e-12)), attention_flops=1e15
     )
     work = work_of(SMOLLM2, Setting("decode", "decode", num_query_tokens=1, context_len=1))
-    one = Placed(Point(Setting("decode", "decode", 1, 1), (0.020,), ()), work)
+    one = Placed(SweepPoint(Setting("decode", "decode", 1, 1), (0.020,), ()), work)
     parts = reasons(one, SMOLLM2, slow)
     assert parts.roof_s == pytest.approx(work.bytes / 400e9)
     assert parts.least.overhead_s == 0.010
     assert parts.slower_s == pytest.approx(SMOLLM2.matmul_params * 30e-12 - parts.roof_s, rel=0.01)
     total = parts.roof_s + parts.least.overhead_s + parts.slower_s + parts.rest_s
     assert total == pytest.approx(parts.measured_s) == pytest.approx(0.020)
-    faster = reasons(dataclasses.replace(one, point=Point(one.point.setting, (0.005,), ())), SMOLLM2, slow)
+    faster = reasons(dataclasses.replace(one, point=SweepPoint(one.point.setting, (0.005,), ())), SMOLLM2, slow)
     assert faster.rest_s < 0  # more was explained than was measured, and it shows
 
 

@@ -13,7 +13,7 @@ from inference.engine import Engine
 from inference.generation import Generation
 from inference.jobs.experiments import Report
 from inference.jobs.limits import Limits
-from inference.machine.module_hooks import GROUPS, Span, clock, find_modules, hooked
+from inference.machine.module_hooks import GROUPS, ModuleCall, clock, find_modules, hooked
 from inference.machine.probes import ModuleTimes, measure, modules_job
 from tests.inference.passes import counted
 
@@ -41,7 +41,7 @@ def finished(engine: Engine, num_tokens: int) -> ModuleTimes:
     return found[0]
 
 
-def spans_of(engine: Engine, num_tokens: int) -> list[Span]:
+def spans_of(engine: Engine, num_tokens: int) -> list[ModuleCall]:
     with hooked(find_modules(engine.model), clock(engine)[0]) as spans:
         engine.forward([1] * num_tokens, engine.new_cache())
     return spans

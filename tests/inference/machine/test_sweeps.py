@@ -16,7 +16,7 @@ from inference.kv_cache.recompute import recompute_job
 from inference.machine.sweep_io import COLUMNS, to_csv
 from inference.machine.sweep_jobs import batch_job, context_job, decode, prefill, prompt_job
 from inference.machine.sweep_run import FEWEST, MOST, check, measure
-from inference.machine.sweeps import Case, Point, Setting, Sweep
+from inference.machine.sweeps import Case, Setting, Sweep, SweepPoint
 from tests.inference.passes import counted
 
 if TYPE_CHECKING:
@@ -117,13 +117,13 @@ def test_reports_never_go_back_and_show_a_point_before_the_end(tiny: Engine) -> 
 
 
 def test_median_and_quartiles_are_numpys_over_the_counted_repeats_only() -> None:
-    point = Point(prefill(8), (0.4, 0.1, 0.2, 0.9), warm_up_s=(55.0,))
+    point = SweepPoint(prefill(8), (0.4, 0.1, 0.2, 0.9), warm_up_s=(55.0,))
     expected = np.percentile([0.4, 0.1, 0.2, 0.9], [25, 50, 75])
     assert (point.lower_s, point.median_s, point.upper_s) == pytest.approx(expected)
 
 
 def test_a_single_repeat_is_its_own_quartiles() -> None:
-    point = Point(prefill(8), (0.4,), warm_up_s=())
+    point = SweepPoint(prefill(8), (0.4,), warm_up_s=())
     assert (point.lower_s, point.median_s, point.upper_s) == (0.4, 0.4, 0.4)
 
 

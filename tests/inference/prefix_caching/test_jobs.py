@@ -21,7 +21,7 @@ from inference.prefix_caching import tenants as prefix_tenants
 from inference.prefix_caching.chat import Style, chat_job
 from inference.prefix_caching.pair import PairPrompts, pair_job
 from inference.prefix_caching.prompts import document, question, with_change
-from inference.prefix_caching.records import Served, estimated_ttft_s
+from inference.prefix_caching.records import CachedPrefill, estimated_ttft_s
 from inference.prefix_caching.shared import Arrivals, SharedRun, shared_job
 from inference.prefix_caching.tenants import SECRETS, TRUE_SECRET, Leak, spread, tenants_job
 from tests.inference.passes import counted, failing_once
@@ -144,8 +144,8 @@ def test_a_secret_in_the_last_partial_block_makes_no_guess_faster(tiny: Engine) 
 
 
 def test_the_spread_is_of_the_first_answer_over_the_next() -> None:
-    def served(seconds: float) -> Served:
-        return Served(10, 4, 0, 0.0, 0.0, seconds, 1)
+    def served(seconds: float) -> CachedPrefill:
+        return CachedPrefill(10, 4, 0, 0.0, 0.0, seconds, 1)
 
     guesses = tuple(
         prefix_tenants.Guess(str(place), (served(slow),), (served(1.0 + place),))
@@ -156,7 +156,7 @@ def test_the_spread_is_of_the_first_answer_over_the_next() -> None:
 
 
 def test_a_ttft_is_look_up_assembly_and_forward() -> None:
-    one = Served(100, 16, 3, lookup_s=0.1, assemble_s=0.2, forward_s=0.4, token_id=7)
+    one = CachedPrefill(100, 16, 3, lookup_s=0.1, assemble_s=0.2, forward_s=0.4, token_id=7)
     assert one.ttft_s == pytest.approx(0.7)
     assert (one.cached_tokens, one.computed_tokens, one.missed_blocks) == (48, 52, 3)
 

@@ -9,7 +9,7 @@ from inference.speculation.acceptance import expected_gain, expected_tokens
 from inference.speculation.draft import look_up
 from inference.speculation.jobs import preset_request, speculation_job
 from inference.speculation.presets import PRESETS
-from inference.speculation.records import Parting, Repeat, Request, Round, Speculated, pass_times
+from inference.speculation.records import Parting, Repeat, Round, Speculated, SpeculationRequest, pass_times
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_round_adds_its_accepted_drafts_and_the_models_own_token(
 
 def _speculated(*rounds: Round, plain_s: tuple[float, ...], parting: Parting | None = None) -> Speculated:
     repeat = Repeat(rounds, plain_s)
-    return Speculated(Request("x"), "float32", 1, 0, (repeat,), "", (), 0.0, parting, "maximum")
+    return Speculated(SpeculationRequest("x"), "float32", 1, 0, (repeat,), "", (), 0.0, parting, "maximum")
 
 
 def test_acceptance_counts_the_drafts_that_were_decided_on() -> None:

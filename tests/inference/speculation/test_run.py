@@ -13,7 +13,7 @@ from inference.jobs.limits import Limits
 from inference.run.params import SamplingParams
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import own_job, speculation_job
-from inference.speculation.records import Request, Speculated
+from inference.speculation.records import Speculated, SpeculationRequest
 from tests.inference.passes import counted, failing_once
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def test_an_accepted_end_token_is_the_last_that_counts(lively: Engine) -> None:
 
 
 def test_both_ways_take_turns_and_every_pass_is_reported(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=20, num_drafted=4)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=20, num_drafted=4)
     with counted(tiny) as passes:
         run, reports = drained(own_job("mine", lambda: request, num_repeats=2).begin(tiny, Limits()))
     assert len(reports) == len(passes), "a learner's step never waits for longer than a pass"
@@ -171,7 +171,7 @@ def test_both_ways_take_turns_and_every_pass_is_reported(tiny: Engine) -> None:
 
 
 def test_what_is_known_grows_round_by_round(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=12)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=12)
     run, reports = drained(own_job("mine", lambda: request, num_repeats=2).begin(tiny, Limits()))
     known = [report.partial for report in reports if report.partial]
     lengths = [len(one.rounds) for one in known]
@@ -182,7 +182,7 @@ def test_what_is_known_grows_round_by_round(tiny: Engine) -> None:
 
 
 def test_a_result_can_be_kept_and_read_again(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=6, temperature=1.0)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=6, temperature=1.0)
     run, _ = drained(own_job("mine", lambda: request, num_repeats=1).begin(tiny, Limits()))
     adapter: TypeAdapter[Speculated] = TypeAdapter(Speculated)
     assert adapter.validate_json(adapter.dump_json(run)) == run
@@ -197,7 +197,7 @@ def test_texts_that_part_are_found_with_the_margin_of_the_plain_step() -> None:
             logits, forward = super().forward_last(token_ids, cache, num_positions)
             return -logits, forward
 
-    request = Request(PROMPT, chat_template=False, max_new_tokens=8)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=8)
     run, _ = drained(own_job("mine", lambda: request, num_repeats=1).begin(Wrong.load("random:tiny"), Limits()))
     assert run.parting is not None
     assert run.parting.place == 1, "the first token is prefill's, not verified"
@@ -209,7 +209,9 @@ def test_texts_that_part_are_found_with_the_margin_of_the_plain_step() -> None:
 
 def test_what_is_asked_for_when_it_begins_is_checked_and_run(tiny: Engine) -> None:
     typed = ["  "]
-    job = own_job("mine", lambda: Request(typed[0], chat_template=False, max_new_tokens=4), num_repeats=1)
+    job = own_job(
+        "mine", lambda: SpeculationRequest(typed[0], chat_template=False, max_new_tokens=4), num_repeats=1
+    )
     with pytest.raises(ValueError, match="empty"):
         job.begin(tiny, Limits())
     typed[0] = PROMPT
@@ -219,7 +221,7 @@ def test_what_is_asked_for_when_it_begins_is_checked_and_run(tiny: Engine) -> No
 
 
 def test_closing_at_any_pass_leaves_the_model_as_it_was(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=8)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=8)
     job = own_job("mine", lambda: request, num_repeats=1)
     expected, reports = drained(job.begin(tiny, Limits()))
     for stop in range(1, len(reports), 3):
@@ -232,7 +234,7 @@ def test_closing_at_any_pass_leaves_the_model_as_it_was(tiny: Engine) -> None:
 
 
 def test_a_pass_that_fails_ends_the_run_with_its_error_and_the_next_run_works(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=8)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=8)
     job = own_job("mine", lambda: request, num_repeats=1)
     work = job.begin(tiny, Limits())
     for _ in range(3):
@@ -259,7 +261,7 @@ def test_a_draft_with_another_tokenizer_is_refused_by_name(tiny: Engine) -> None
 
 def test_the_draft_named_by_the_server_drafts(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TWOPHASES_DRAFT", "random:tiny")
-    request = Request(PROMPT, chat_template=False, max_new_tokens=12, num_drafted=3, draft="random:tiny")
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=12, num_drafted=3, draft="random:tiny")
     job = own_job("mine", lambda: request, num_repeats=1)
     run, _ = drained(job.begin(tiny, Limits()))
     assert run.acceptance == 1, "it is the same model"
@@ -271,7 +273,7 @@ def test_a_draft_that_cannot_be_loaded_ends_the_run_with_its_name(
     tiny: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TWOPHASES_DRAFT", "random:none-such")
-    request = Request(PROMPT, chat_template=False, draft="random:none-such")
+    request = SpeculationRequest(PROMPT, chat_template=False, draft="random:none-such")
     job = own_job("mine", lambda: request)
     with pytest.raises(ValueError, match="the draft random:none-such cannot be loaded: no catalogue shape"):
         drained(job.begin(tiny, Limits()))
@@ -289,14 +291,14 @@ def test_a_draft_that_cannot_be_loaded_ends_the_run_with_its_name(
     ],
 )
 def test_what_cannot_be_run_is_refused_before_any_pass(tiny: Engine, change: dict[str, Any], words: str) -> None:
-    request = replace(Request(PROMPT, chat_template=False), **change)
+    request = replace(SpeculationRequest(PROMPT, chat_template=False), **change)
     with counted(tiny) as passes, pytest.raises(ValueError, match=words):
         own_job("mine", lambda: request).begin(tiny, Limits())
     assert passes == []
 
 
 def test_two_caches_that_do_not_fit_are_refused(tiny: Engine) -> None:
-    request = Request(PROMPT, chat_template=False, max_new_tokens=64)
+    request = SpeculationRequest(PROMPT, chat_template=False, max_new_tokens=64)
     one_cache = (len(PROMPT) + 64) * 256  # tiny: 256 bytes a token
     with pytest.raises(ValueError, match="The two KV caches, with speculation and without"):
         own_job("mine", lambda: request).begin(tiny, Limits(kv_bytes_per_learner=one_cache + 256))

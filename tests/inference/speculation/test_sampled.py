@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from inference.jobs.drive import drained
 from inference.jobs.limits import Limits
 from inference.speculation.draw_records import SampledDraws
-from inference.speculation.records import Request
+from inference.speculation.records import SpeculationRequest
 from inference.speculation.sampled import draws_job
 from tests.inference.passes import counted
 
@@ -118,8 +118,8 @@ LIKELY = "itH and it"  # look-up drafts H at its end, and at this temperature th
 TEMPERATURE = 0.4
 
 
-def _request(seed: int = 0) -> Request:
-    return Request(LIKELY, False, 3, TEMPERATURE, seed, num_drafted=1)
+def _request(seed: int = 0) -> SpeculationRequest:
+    return SpeculationRequest(LIKELY, False, 3, TEMPERATURE, seed, num_drafted=1)
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ def test_a_text_that_ends_without_a_draft_says_so(tiny: Engine) -> None:
     from inference.speculation.draws import draw_first  # noqa: PLC0415
 
     with pytest.raises(RuntimeError, match="ends before anything could be drafted"):
-        drained(draw_first(tiny, Request("abcdef", False, 1, 1.0), 10, is_mistaken=False))
+        drained(draw_first(tiny, SpeculationRequest("abcdef", False, 1, 1.0), 10, is_mistaken=False))
 
 
 @pytest.mark.parametrize("num_draws", [0, 20_001])

@@ -14,7 +14,7 @@ from inference.run.recipe import Recipe
 from inference.structure.given import MAX_BYTES, check
 from inference.structure.grammar import Matcher
 from inference.structure.job import structured_job
-from inference.structure.records import Constraint, Kind, Request
+from inference.structure.records import Constraint, Kind, StructuredRequest
 from tests.inference.structure.test_run import masked
 
 LIMITS = Limits()
@@ -24,7 +24,7 @@ CHOICES: Kind = "choices"
 
 
 def _refusal(engine: Engine, kind: Kind, source: str) -> str:
-    job = structured_job("a run", lambda: Request(Constraint(kind, source), Recipe("x")))
+    job = structured_job("a run", lambda: StructuredRequest(Constraint(kind, source), Recipe("x")))
     with pytest.raises(ValueError, match=r"\S") as caught:
         job.begin(engine, LIMITS)
     return str(caught.value)
@@ -107,7 +107,7 @@ def test_a_recursive_schema_with_local_references_is_taken(tiny: Engine) -> None
     }
     constraint = Constraint(SCHEMA, json.dumps(tree))
     recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 300)
-    job = structured_job("a run", lambda: Request(constraint, recipe))
+    job = structured_job("a run", lambda: StructuredRequest(constraint, recipe))
     found, _ = drained(job.begin(tiny, LIMITS))
     assert found.is_complete
     assert found.is_valid
@@ -129,7 +129,7 @@ def test_the_mask_reads_a_schema_by_the_draft_it_names(
     found = set()
     for seed in range(12):
         recipe = Recipe("x", SamplingParams(temperature=1.0, seed=seed), 4)
-        job = structured_job("a run", lambda recipe=recipe: Request(constraint, recipe))  # type: ignore[misc]
+        job = structured_job("a run", lambda recipe=recipe: StructuredRequest(constraint, recipe))  # type: ignore[misc]
         run, _ = drained(job.begin(tiny, LIMITS))
         assert run.is_valid
         found.add(run.text)
@@ -163,7 +163,7 @@ def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
 ) -> None:
     constraint, recipe = Constraint(SCHEMA, json.dumps(schema)), Recipe("x", SamplingParams(), 40)
     with pytest.raises(ValueError, match=words):
-        drained(masked(tiny, Request(constraint, recipe)))
+        drained(masked(tiny, StructuredRequest(constraint, recipe)))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_schema_that_grows_past_the_librarys_limits_is_refused(
 )
 def test_the_rest_of_the_request_is_checked_too(tiny: Engine, recipe: Recipe, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        structured_job("a run", lambda: Request(Constraint(REGEX, "a"), recipe)).begin(tiny, LIMITS)
+        structured_job("a run", lambda: StructuredRequest(Constraint(REGEX, "a"), recipe)).begin(tiny, LIMITS)
 
 
 def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) -> None:
@@ -185,14 +185,16 @@ def test_the_largest_schema_taken_is_refused_or_run_in_a_moment(tiny: Engine) ->
     source = json.dumps({"enum": words})
     assert MAX_BYTES * 0.9 < len(source) < MAX_BYTES
     start = time.monotonic()
-    found, _ = drained(masked(tiny, Request(Constraint(SCHEMA, source), Recipe("x", SamplingParams(), 40))))
+    found, _ = drained(
+        masked(tiny, StructuredRequest(Constraint(SCHEMA, source), Recipe("x", SamplingParams(), 40)))
+    )
     assert json.loads(found.text) in words
     assert time.monotonic() - start < 5
 
 
 def test_a_job_takes_what_is_asked_when_it_starts_and_belongs_to_one_learner(tiny: Engine) -> None:
     typed = ["first"]
-    job = structured_job("a run", lambda: Request(Constraint(CHOICES, typed[0]), Recipe("x")))
+    job = structured_job("a run", lambda: StructuredRequest(Constraint(CHOICES, typed[0]), Recipe("x")))
     typed[0] = "second"
     work = job.begin(tiny, LIMITS)
     typed[0] = "third"

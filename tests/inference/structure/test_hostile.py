@@ -20,7 +20,7 @@ from inference.run.recipe import Recipe
 from inference.structure.check import judge
 from inference.structure.given import check
 from inference.structure.job import structured_job
-from inference.structure.records import Constraint, Kind, Request, StructuredRun
+from inference.structure.records import Constraint, Kind, StructuredRequest, StructuredRun
 from tests import hostile
 
 PATIENCE_S = 60
@@ -52,7 +52,7 @@ def experiments(tiny: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def _start(experiments: Experiments, constraint: Constraint, learner: str) -> StructuredRun:
-    request = Request(constraint, Recipe("x", SamplingParams(), 4))
+    request = StructuredRequest(constraint, Recipe("x", SamplingParams(), 4))
     one = experiments.start(structured_job("a run", lambda: request), learner)
     assert one.future is not None
     return one.future.result(PATIENCE_S)
@@ -78,7 +78,7 @@ def test_alternatives_beside_one_another_are_no_product() -> None:
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_a_hostile_constraint_is_refused_in_a_sentence_or_runs_with_short_steps(tiny: Engine, name: str) -> None:
     recipe = Recipe("x", SamplingParams(temperature=1.0, seed=1), 24)
-    job = structured_job("a run", lambda: Request(CONSTRAINTS[name], recipe))
+    job = structured_job("a run", lambda: StructuredRequest(CONSTRAINTS[name], recipe))
     try:
         run, _ = drained(job.begin(tiny, Limits()))
     except ValueError as refusal:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from inference.engine import Engine
 from inference.generation import Generation
 from inference.jobs.drive import drained
-from inference.jobs.experiments import Work
+from inference.jobs.experiments import Reports
 from inference.run import tokens
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.examples import EXAMPLES
 from inference.structure.grammar import Matcher
-from inference.structure.records import Constraint, Kind, Request, StructuredRun
+from inference.structure.records import Constraint, Kind, StructuredRequest, StructuredRun
 from inference.structure.run import generate
 from tests.inference.incomplete import engine, with_tokens_too_many
 
@@ -68,15 +68,17 @@ def run(
     maximum: int = 128,
 ) -> StructuredRun:
     recipe = Recipe(prompt, params or SamplingParams(), maximum)
-    return drained(masked(engine, Request(Constraint(kind, source), recipe)))[0]
+    return drained(masked(engine, StructuredRequest(Constraint(kind, source), recipe)))[0]
 
 
-def masked(engine: Engine, request: Request) -> Work[StructuredRun]:
+def masked(engine: Engine, request: StructuredRequest) -> Reports[StructuredRun]:
     return generate(engine, request, Matcher(engine, request.constraint))
 
 
 def free_run(engine: Engine, recipe: Recipe, judge: Constraint | None = None) -> StructuredRun:
-    return drained(generate(engine, Request(judge or Constraint("choices", "x"), recipe, is_masked=False), None))[0]
+    return drained(
+        generate(engine, StructuredRequest(judge or Constraint("choices", "x"), recipe, is_masked=False), None)
+    )[0]
 
 
 def ids(run: StructuredRun) -> list[int]:
@@ -253,7 +255,7 @@ def test_the_end_token_is_taken_only_where_the_text_may_end(tiny: Engine) -> Non
 
 def test_the_run_is_reported_after_every_pass_and_never_changed(tiny: Engine) -> None:
     recipe = Recipe("x", SamplingParams(), 32)
-    found, reports = drained(masked(tiny, Request(Constraint("regular expression", "[a-z]{6}"), recipe)))
+    found, reports = drained(masked(tiny, StructuredRequest(Constraint("regular expression", "[a-z]{6}"), recipe)))
     partials = [report.partial for report in reports if report.partial]
     assert [len(partial.steps) for partial in partials] == [1, 2, 3, 4, 5]
     assert all(partial.ending is None and not partial.is_complete for partial in partials)
@@ -265,7 +267,7 @@ def test_the_run_is_reported_after_every_pass_and_never_changed(tiny: Engine) ->
 def test_each_example_is_met_by_the_default_model(real: Engine, name: str) -> None:
     example = EXAMPLES[name]
     recipe = Recipe(example.prompt, SamplingParams(), 96)
-    found, _ = drained(masked(real, Request(example.constraint, recipe)))
+    found, _ = drained(masked(real, StructuredRequest(example.constraint, recipe)))
     assert found.is_complete
     assert found.is_valid
     assert any(step.is_overridden for step in found.steps)
@@ -277,7 +279,7 @@ def test_each_example_is_met_by_the_default_model(real: Engine, name: str) -> No
 def test_the_wrong_answer_is_valid_and_the_model_free_of_the_mask_knows_better(real: Engine) -> None:
     example = EXAMPLES["wrong"]
     recipe = Recipe(example.prompt, SamplingParams(), 40)
-    kept_to, _ = drained(masked(real, Request(example.constraint, recipe)))
+    kept_to, _ = drained(masked(real, StructuredRequest(example.constraint, recipe)))
     free = free_run(real, recipe, example.constraint)
     assert kept_to.is_valid
     assert "Paris" not in kept_to.text

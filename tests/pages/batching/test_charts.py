@@ -12,19 +12,19 @@ from inference.arithmetic.roofline import Ceilings
 from inference.batching.cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
 from inference.batching.prefill import Batched
 from inference.batching.presets import PRESETS
-from inference.batching.records import Arrival, BatchPass, Plan, Served, Share
+from inference.batching.records import Arrival, BatchPass, ServedPlan, ServingPlan, Share
 from inference.batching.request_list import read, written
 from inference.catalogue import models
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from pages.charts.batching.batching import gaps_chart, mean_ttft_chart, rate_by_batch, time_by_batch, together_chart
 from pages.charts.batching.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.charts.palette import COLOURS, ESTIMATE
 
 
-def served(name: str = "by hand") -> Served:
+def served(name: str = "by hand") -> ServedPlan:
     """A slot and two requests: the second one waits for two passes."""
-    plan = Plan(name, (Arrival(0, 7, 2), Arrival(1, 3, 2)), slots=1, tokens_per_pass=5)
-    return Served(
+    plan = ServingPlan(name, (Arrival(0, 7, 2), Arrival(1, 3, 2)), slots=1, tokens_per_pass=5)
+    return ServedPlan(
         plan,
         (
             BatchPass(0, 1.0, 1, (Share(0, "prefill", 5, None),)),
@@ -101,7 +101,7 @@ def test_gaps_are_the_streams_and_the_shade_is_the_newcomers_wait() -> None:
 @pytest.mark.parametrize("draw", [lanes_chart, tokens_chart, blocks_chart, gaps_chart])
 def test_before_the_first_pass_there_is_an_empty_chart(draw: Any) -> None:
     assert draw([]).layout.height
-    assert not any(one.y is not None and len(one.y) for one in draw([Served(served().plan)]).data)
+    assert not any(one.y is not None and len(one.y) for one in draw([ServedPlan(served().plan)]).data)
 
 
 def batched(num_tokens: int, alone_s: float, together_s: float) -> Batched:
@@ -109,7 +109,7 @@ def batched(num_tokens: int, alone_s: float, together_s: float) -> Batched:
         Setting("arm", "prefill", num_query_tokens=num_tokens, context_len=num_tokens, batch_size=size)
         for size in (1, 4)
     )
-    return Batched(Point(one, (alone_s,), ()), Point(four, (together_s,), ()))
+    return Batched(SweepPoint(one, (alone_s,), ()), SweepPoint(four, (together_s,), ()))
 
 
 def test_four_prompts_in_turn_take_four_passes_and_wait_two_and_a_half_on_average() -> None:
@@ -132,7 +132,7 @@ def test_batch_costs_are_read_once_for_the_weights_and_per_sequence_for_the_cach
     settings = [
         Setting("decode", "decode", num_query_tokens=1, context_len=128, batch_size=size) for size in (1, 32)
     ]
-    points = [Point(settings[0], (0.005,), ()), Point(settings[1], (0.008,), ())]
+    points = [SweepPoint(settings[0], (0.005,), ()), SweepPoint(settings[1], (0.008,), ())]
     one, many = (batch_cost(point, spec, roofs) for point in points)
     assert one.weights_s == many.weights_s == pytest.approx(4.48e-3, rel=2e-3)  # 15.01 GB over 3.35e12
     assert many.arithmetic_s == pytest.approx(32 * one.arithmetic_s)

@@ -7,29 +7,38 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inference.disaggregation.job import comparison_job
-from inference.disaggregation.records import PRESETS, Ask, Comparison, Pass, Served, StepTimes, Transfer, scenario
+from inference.disaggregation.records import (
+    PRESETS,
+    ArrangementComparison,
+    ArrangementRun,
+    ClientRequest,
+    StepTimes,
+    Transfer,
+    WorkerPass,
+    scenario,
+)
 from pages.charts.disaggregation.two_processes import Moved, gaps_chart, goodput_chart, lanes_chart, links_chart
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
-FOUND = Comparison(
-    (Ask(0.0, 5, 3), Ask(0.2, 90, 1)),
+FOUND = ArrangementComparison(
+    (ClientRequest(0.0, 5, 3), ClientRequest(0.2, 90, 1)),
     (
-        Served(
+        ArrangementRun(
             "colocated",
             (
-                Pass(0, "prefill", (0,), (1,), 5, 0.0, 0.1),
-                Pass(0, "prefill", (1,), (2,), 90, 0.1, 1.1),
-                Pass(0, "decode", (0,), (3,), 6, 1.1, 1.2),
-                Pass(0, "decode", (0,), (4,), 7, 1.2, 1.3),
+                WorkerPass(0, "prefill", (0,), (1,), 5, 0.0, 0.1),
+                WorkerPass(0, "prefill", (1,), (2,), 90, 0.1, 1.1),
+                WorkerPass(0, "decode", (0,), (3,), 6, 1.1, 1.2),
+                WorkerPass(0, "decode", (0,), (4,), 7, 1.2, 1.3),
             ),
         ),
-        Served(
+        ArrangementRun(
             "disaggregated",
             (
-                Pass(0, "prefill", (0,), (1,), 5, 0.0, 0.1),
-                Pass(1, "decode", (0,), (3,), 6, 0.2, 0.3),
-                Pass(1, "decode", (0,), (4,), 7, 0.3, 0.4),
-                Pass(0, "prefill", (1,), (2,), 90, 0.2, 1.2),
+                WorkerPass(0, "prefill", (0,), (1,), 5, 0.0, 0.1),
+                WorkerPass(1, "decode", (0,), (3,), 6, 0.2, 0.3),
+                WorkerPass(1, "decode", (0,), (4,), 7, 0.3, 0.4),
+                WorkerPass(0, "prefill", (1,), (2,), 90, 0.2, 1.2),
             ),
             (Transfer(0, 1280, 0.1, 0.15),),
         ),

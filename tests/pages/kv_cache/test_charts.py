@@ -8,7 +8,7 @@ from inference.catalogue import models
 from inference.kv_cache.agreement import Agreement
 from inference.kv_cache.formulas import cache_bytes, formulas
 from inference.kv_cache.recompute import WITH, WITHOUT
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from pages.charts import palette
 from pages.charts.kv_cache.agreement import agreement
 from pages.charts.kv_cache.kv_formulas import Bar, kv_formulas
@@ -44,9 +44,9 @@ def test_a_chart_without_numbers_is_empty_and_has_no_axis_numbers() -> None:
         assert chart.layout.xaxis.showticklabels is False
 
 
-def _pair(length: int, with_s: tuple[float, ...], without_s: tuple[float, ...]) -> tuple[Point, Point]:
+def _pair(length: int, with_s: tuple[float, ...], without_s: tuple[float, ...]) -> tuple[SweepPoint, SweepPoint]:
     once = Setting(WITH, "decode", num_query_tokens=1, context_len=length)
-    return Point(once, with_s, ()), Point(Setting(WITHOUT, "prefill", length, length), without_s, ())
+    return SweepPoint(once, with_s, ()), SweepPoint(Setting(WITHOUT, "prefill", length, length), without_s, ())
 
 
 def test_times_are_medians_with_their_quartiles_in_the_colours_of_the_phases() -> None:

@@ -13,7 +13,7 @@ from inference.catalogue import hardware, models
 from inference.cost import Work
 from inference.machine.placed import Placed
 from inference.machine.probes import GroupTimes, ProbedPass
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from inference.trace import Phase
 from pages.charts import palette
 from pages.charts.roofline import measured as lab_roofline
@@ -35,7 +35,7 @@ def placed(phase: Phase, size: int, times_s: Sequence[float]) -> Placed:
     setting = Setting(
         phase, phase, num_query_tokens=tokens, context_len=128 if batch > 1 else tokens, batch_size=batch
     )
-    return Placed(Point(setting, tuple(times_s), ()), Work(1e9 * size, 0.5e9, 0, 0, 0))
+    return Placed(SweepPoint(setting, tuple(times_s), ()), Work(1e9 * size, 0.5e9, 0, 0, 0))
 
 
 POINTS = [
@@ -113,15 +113,15 @@ def test_the_reason_names_the_three_floors_and_the_unexplained_rest() -> None:
     work = Work(0.27e9, 0.54e9, 0, 0, 0)
     ladder = ((1, 80e-12), (2048, 80e-12))  # 134.5 M weights at 80 ps: 10.8 ms
     machine = dataclasses.replace(ROUND, matmul_ladder=ladder, attention_flops=1e15)
-    told = reason(Placed(Point(setting, (0.080,), ()), work), SMOLLM2, machine)
+    told = reason(Placed(SweepPoint(setting, (0.080,), ()), work), SMOLLM2, machine)
     assert "took 80.0 ms" in told
     assert "arithmetic 2.70 ms, 540 MB to move 54.0 ms, overhead 10.0 ms" in told
     assert "The longest is 67.5 % of the time: it is memory-bound." in told
     assert "Overhead on top: 10.0 ms (12.5 %)" in told
     assert "Left unexplained: 16.0 ms (20.0 %)" in told  # 80 - 54 - 10
-    fast = reason(Placed(Point(setting, (0.060,), ()), work), SMOLLM2, machine)
+    fast = reason(Placed(SweepPoint(setting, (0.060,), ()), work), SMOLLM2, machine)
     assert "Together that is 4.00 ms more than was measured" in fast
-    short = reason(Placed(Point(setting, (0.020,), ()), Work(1e6, 1e6, 0, 0, 0)), SMOLLM2, machine)
+    short = reason(Placed(SweepPoint(setting, (0.020,), ()), Work(1e6, 1e6, 0, 0, 0)), SMOLLM2, machine)
     assert "The longest is 50.0 % of the time: it is overhead-bound." in short
     assert "Bytes and arithmetic on top: 100 µs (0.50 %)" in short
 

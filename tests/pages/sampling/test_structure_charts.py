@@ -6,7 +6,7 @@ import pytest
 
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.structure.records import Constraint, Option, Request, StructuredRun, StructuredStep
+from inference.structure.records import Constraint, StructuredRequest, StructuredRun, StructuredStep, TokenOption
 from pages.charts.palette import DECODE, INK, PREFILL
 from pages.charts.sampling.structured import feasible_mass, share, step_costs
 from pages.ui.experiments.sampling.structure_text import (
@@ -20,8 +20,8 @@ from pages.ui.experiments.sampling.structure_text import (
 
 
 def _step(index: int, mass: float, num_allowed: int, *, is_overridden: bool = False) -> StructuredStep:
-    best = Option(1, b"<b>", 0.6, 0.0 if is_overridden else 0.9, is_allowed=not is_overridden)
-    other = Option(2, b"7", 0.1, 1.0 if is_overridden else 0.1, is_allowed=True)
+    best = TokenOption(1, b"<b>", 0.6, 0.0 if is_overridden else 0.9, is_allowed=not is_overridden)
+    other = TokenOption(2, b"7", 0.1, 1.0 if is_overridden else 0.1, is_allowed=True)
     chosen = other if is_overridden else best
     return StructuredStep(
         index=index,
@@ -50,7 +50,7 @@ RUN = StructuredRun(
     is_valid=True,
     ending="constraint met",
     compile_s=2e-3,
-    request=Request(Constraint("JSON schema", "{}"), Recipe("x", SamplingParams(), 8)),
+    request=StructuredRequest(Constraint("JSON schema", "{}"), Recipe("x", SamplingParams(), 8)),
 )
 
 

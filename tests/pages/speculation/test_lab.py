@@ -10,7 +10,7 @@ from inference.speculation.acceptance import expected_tokens
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.jobs import own_job, speculation_job
 from inference.speculation.presets import PRESETS
-from inference.speculation.records import NUM_DRAFTED, Repeat, Request, Round, Speculated
+from inference.speculation.records import NUM_DRAFTED, Repeat, Round, Speculated, SpeculationRequest
 from inference.speculation.sampled import draws_job
 from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculation.rounds import rounds_chart
@@ -131,7 +131,7 @@ def test_a_prompt_of_ones_own_runs_as_it_stands_at_the_click(lab_page: AppTest) 
     experiments = laboratory().experiments
     assert experiments is not None
     name = f"speculation of one's own in speculation: {NUM_DRAFTED}, 0.0, 3, {LOOK_UP}"
-    one = experiments.get(own_job(name, lambda: Request("")), str(lab_page.session_state["learner"]))
+    one = experiments.get(own_job(name, lambda: SpeculationRequest("")), str(lab_page.session_state["learner"]))
     assert one is not None
     assert one.future is not None
     run = one.future.result(30)
@@ -160,7 +160,7 @@ def test_a_smaller_model_is_offered_where_the_server_names_one(
 
 def test_a_token_that_spells_markup_is_a_label_and_not_markup() -> None:
     one = Round((5,), 0, 9, 0.0, 0.1, 0.0)
-    run = Speculated(Request("x"), "float32", 1, 0, (Repeat((one,), (0.1,)),), "", (), 0.0, None, None)
+    run = Speculated(SpeculationRequest("x"), "float32", 1, 0, (Repeat((one,), (0.1,)),), "", (), 0.0, None, None)
     (words,) = rounds_chart(run, [["round 1", "drafted <b>x</b> & y"]]).data[0].hovertext
     assert words == "round 1<br>drafted &lt;b&gt;x&lt;/b&gt; &amp; y"
     assert not rounds_chart(None).data

@@ -9,7 +9,7 @@ from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.units import count, percent, seconds, significant
 from inference.batching.cost import BatchCost, batch_cost, crossover_batch, tokens_per_s
 from inference.machine.sweep_jobs import BATCH_CONTEXT, BATCH_SIZES, batch_job
-from inference.machine.sweeps import Point, Sweep
+from inference.machine.sweeps import Sweep, SweepPoint
 from pages.charts.batching.batching import rate_by_batch, time_by_batch
 from pages.ui import state
 from pages.ui.experiments.compared import way
@@ -61,7 +61,7 @@ def batch_sweep(
         st.text(words(sweep, points, costs, ceilings, crossover))
 
 
-def _table(points: Sequence[Point], costs: Sequence[BatchCost]) -> Table:
+def _table(points: Sequence[SweepPoint], costs: Sequence[BatchCost]) -> Table:
     columns = ["batch", "a pass", "tokens/s in all", "tokens/s each"]
     known = ["weights, estimated", "arithmetic, estimated", "cache, share of bytes, estimated"] if costs else []
     rows = []
@@ -82,7 +82,7 @@ def _table(points: Sequence[Point], costs: Sequence[BatchCost]) -> Table:
 
 def words(
     sweep: Sweep | None,
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     costs: Sequence[BatchCost],
     ceilings: Ceilings | None,
     crossover: float | None,
@@ -99,11 +99,11 @@ def words(
     )
 
 
-def _growth(points: Sequence[Point]) -> str:
+def _growth(points: Sequence[SweepPoint]) -> str:
     """How far a larger batch brings more tokens per second, and what comes after that."""
     first, last, best = points[0], points[-1], max(points, key=tokens_per_s)
 
-    def times(one: Point) -> str:
+    def times(one: SweepPoint) -> str:
         return f"{significant(tokens_per_s(one) / tokens_per_s(first))} times"
 
     if way(tokens_per_s(first), tokens_per_s(best)) != "more":
@@ -120,7 +120,7 @@ def _growth(points: Sequence[Point]) -> str:
     return f"{told}, and there it ends: batch {last.setting.batch_size} gives only {times(last)} as many."
 
 
-def _pace(first: Point, last: Point) -> str:
+def _pace(first: SweepPoint, last: SweepPoint) -> str:
     if way(first.median_s, last.median_s) == "more":
         return (
             f"The price is each sequence's own pace: a token takes {seconds(last.median_s)} instead of "
@@ -140,7 +140,7 @@ def _unshared(cost: BatchCost, sweep: Sweep) -> str:
     )
 
 
-def _thin(points: Sequence[Point]) -> str:
+def _thin(points: Sequence[SweepPoint]) -> str:
     """Said where batch 2 costs far more than the weights explain: a property of the machine's matrix products."""
     if len(points) < 2 or points[1].median_s < 1.3 * points[0].median_s:
         return ""

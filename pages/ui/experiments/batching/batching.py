@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference.arithmetic.units import significant
 from inference.batching.presets import MIXED, PRESETS, SLOTS, TOKENS_PER_PASS, batching_job
-from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, Comparison
+from inference.batching.records import MOST_SLOTS, MOST_TOKENS_PER_PASS, PAGE, Arrival, BatchingComparison
 from inference.batching.request_list import read, written
 from pages.charts.batching.lanes import blocks_chart, lanes_chart, tokens_chart
 from pages.ui.experiments.batching.text import explanation, passes_table, requests_table, totals
@@ -48,7 +48,7 @@ def batching(settings: BatchingSettings = _DEFAULT, *, key: str = "batching", is
         preset = controls.select("Requests", list(PRESETS), settings.preset, width=290)
         slots = controls.number("Requests at once", settings.slots, 1, MOST_SLOTS)
         limit = controls.steps("Tokens per pass", _TOKEN_LIMITS, settings.tokens_per_pass)
-    found: Comparison | None = None
+    found: BatchingComparison | None = None
     try:
         arrivals = PRESETS[preset] if is_fixed else _edited(preset, key)
         job = batching_job(arrivals, slots=slots, tokens_per_pass=limit)
@@ -75,7 +75,7 @@ def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
     return read(text)
 
 
-def _main(found: Comparison | None, key: str) -> None:
+def _main(found: BatchingComparison | None, key: str) -> None:
     arms = found.arms if found else ()
     chart_card(
         lambda: lanes_chart(arms),
@@ -92,7 +92,7 @@ def _main(found: Comparison | None, key: str) -> None:
         st.text(explanation(found) if found and found.is_done else _UNMEASURED)
 
 
-def _details(found: Comparison | None, key: str) -> None:
+def _details(found: BatchingComparison | None, key: str) -> None:
     arms = found.arms if found else ()
     table_card(totals(arms), key=f"{key}-totals", title="In all", caption=_GAIN)
     left, right = st.columns(2)

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from inference.arithmetic.metrics import itl_s, ttft_s
 from inference.arithmetic.units import seconds, significant
 from inference.batching.lanes import requests_seen
-from inference.batching.records import Comparison, Served
+from inference.batching.records import BatchingComparison, ServedPlan
 from pages.ui.experiments.batching.text import median
 from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table
 
 
-def stall(found: Comparison) -> str:
+def stall(found: BatchingComparison) -> str:
     """What chunks did to the streams and to the newcomer."""
     whole, chunked = found.arms
     worst = [_worst_during(arm) for arm in found.arms]
@@ -64,7 +64,7 @@ def _newcomer(whole_s: float, chunked_s: float, num_chunks: int) -> str:
             )
 
 
-def stall_totals(arms: Sequence[Served]) -> Table:
+def stall_totals(arms: Sequence[ServedPlan]) -> Table:
     """The newcomer's TTFT beside what the others saw meanwhile."""
     if not arms:
         return Table(["measured"], [])
@@ -82,12 +82,12 @@ def stall_totals(arms: Sequence[Served]) -> Table:
     )
 
 
-def _num_prefills(arm: Served) -> int:
+def _num_prefills(arm: ServedPlan) -> int:
     newcomer = len(arm.plan.arrivals) - 1
     return sum(share.request == newcomer and share.phase == "prefill" for one in arm.passes for share in one.shares)
 
 
-def _worst_during(arm: Served) -> float:
+def _worst_during(arm: ServedPlan) -> float:
     """The longest gap of a stream that ended while the newcomer waited for its first token; 0 before that."""
     *streams, newcomer = requests_seen(arm)
     if newcomer is None:
@@ -105,5 +105,5 @@ def _worst_during(arm: Served) -> float:
     )
 
 
-def _stream_gaps(arm: Served) -> list[float]:
+def _stream_gaps(arm: ServedPlan) -> list[float]:
     return [gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one)]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from inference.arithmetic.metrics import Request, itl_s, tps_per_user, ttft_s
 from inference.arithmetic.units import seconds, significant
 from inference.batching.lanes import requests_seen
-from inference.batching.records import Comparison, Served
+from inference.batching.records import BatchingComparison, ServedPlan
 from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table
 
 
-def totals(arms: Sequence[Served]) -> Table:
+def totals(arms: Sequence[ServedPlan]) -> Table:
     """One line a measure, one column an arm, and how many times better the last is than the first."""
     if not arms:
         return Table(["measured"], [])
@@ -38,7 +38,7 @@ def _count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def requests_table(arms: Sequence[Served]) -> Table:
+def requests_table(arms: Sequence[ServedPlan]) -> Table:
     """Every request: what it asked and what its client saw under each arm."""
     columns = ["request", "arrives before pass", "prompt", "output"]
     for arm in arms:
@@ -60,7 +60,7 @@ def requests_table(arms: Sequence[Served]) -> Table:
     )
 
 
-def passes_table(arms: Sequence[Served]) -> Table:
+def passes_table(arms: Sequence[ServedPlan]) -> Table:
     """Every pass of every arm."""
     return Table(
         ["way", "pass", "took", "requests", "prompt tokens", "decode tokens", "cache blocks"],
@@ -80,7 +80,7 @@ def passes_table(arms: Sequence[Served]) -> Table:
     )
 
 
-def explanation(found: Comparison) -> str:
+def explanation(found: BatchingComparison) -> str:
     """The phase it helps, the price and the condition, as this run shows them."""
     static, continuous = found.arms
     return " ".join(
@@ -88,7 +88,7 @@ def explanation(found: Comparison) -> str:
     )
 
 
-def _gain(static: Served, continuous: Served) -> str:
+def _gain(static: ServedPlan, continuous: ServedPlan) -> str:
     times = significant(continuous.tokens_per_s / static.tokens_per_s)
     match way(static.tokens_per_s, continuous.tokens_per_s):
         case "more":
@@ -99,7 +99,7 @@ def _gain(static: Served, continuous: Served) -> str:
             return f"It loses here: {times} times the tokens per second of static groups."
 
 
-def _slots(static: Served, continuous: Served) -> str:
+def _slots(static: ServedPlan, continuous: ServedPlan) -> str:
     """The count behind it, which no noise touches."""
     many, few = len(static.passes), len(continuous.passes)
     told = (
@@ -115,7 +115,7 @@ def _slots(static: Served, continuous: Served) -> str:
     return f"{told}, so {few:,} passes did what {many:,} did ({significant(ratio)} to 1, counted).{fuller}"
 
 
-def _price(arm: Served) -> str:
+def _price(arm: ServedPlan) -> str:
     """What a stream pays when a prompt joins its pass."""
     joined = [one.seconds for one in arm.passes if one.tokens("decode") and one.tokens("prefill")]
     alone = [one.seconds for one in arm.passes if not one.tokens("prefill")]
@@ -128,7 +128,7 @@ def _price(arm: Served) -> str:
     )
 
 
-def _condition(static: Served, continuous: Served) -> str:
+def _condition(static: ServedPlan, continuous: ServedPlan) -> str:
     outputs = [one.output_tokens for one in static.plan.arrivals]
     if len(continuous.passes) >= len(static.passes):
         are_alike = len({(one.before_pass, one.output_tokens) for one in static.plan.arrivals}) == 1
@@ -152,11 +152,11 @@ def _latencies(one: Request | None) -> list[str]:
     return [seconds(ttft_s(one)), seconds(median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
 
 
-def _gaps(arm: Served) -> list[float]:
+def _gaps(arm: ServedPlan) -> list[float]:
     return [gap for one in requests_seen(arm) if one for gap in itl_s(one)]
 
 
-def _mean_ttft(arm: Served) -> float:
+def _mean_ttft(arm: ServedPlan) -> float:
     known = [ttft_s(one) for one in requests_seen(arm) if one]
     return statistics.fmean(known) if known else 0.0
 

@@ -12,9 +12,9 @@ from inference.arithmetic.units import percent, seconds, significant
 from inference.catalogue import hardware, models
 from inference.cost import kv_bytes_per_token
 from inference.disaggregation.fleet import Fleet, poisson, simulate
-from inference.disaggregation.fleet_check import Checked, check, pace
+from inference.disaggregation.fleet_check import SimulatedFigure, check, pace
 from inference.disaggregation.pace import ComputedPace, MeasuredPace
-from inference.disaggregation.records import Comparison
+from inference.disaggregation.records import ArrangementComparison
 from pages.charts.disaggregation.two_processes import goodput_chart
 from pages.ui import state
 from pages.ui.experiments.compared import way
@@ -84,7 +84,9 @@ def fleet(settings: FleetSettings = _DEFAULT, *, key: str = "fleet", is_fixed: b
     )
 
 
-def _chosen(settings: FleetSettings, comparison: Comparison | None, key: str, *, is_fixed: bool) -> FleetSettings:
+def _chosen(
+    settings: FleetSettings, comparison: ArrangementComparison | None, key: str, *, is_fixed: bool
+) -> FleetSettings:
     controls, machines = Controls(key, is_fixed=is_fixed), hardware()
     with row(key):
         passes = controls.select(
@@ -109,7 +111,9 @@ def _bytes_per_token() -> float:
     return kv_bytes_per_token(engine.spec) if engine else 0.0
 
 
-def _speed(chosen: FleetSettings, comparison: Comparison | None) -> tuple[ComputedPace | MeasuredPace, float]:
+def _speed(
+    chosen: FleetSettings, comparison: ArrangementComparison | None
+) -> tuple[ComputedPace | MeasuredPace, float]:
     if chosen.passes == HERE and comparison:
         return pace(comparison), _bytes_per_token()
     sheet, spec = hardware()[chosen.passes], models()[chosen.model]
@@ -167,7 +171,7 @@ def _table(splits: tuple[tuple[int, float], ...], together: float, num_workers: 
     )
 
 
-def _checked(rows: tuple[Checked, ...]) -> Table:
+def _checked(rows: tuple[SimulatedFigure, ...]) -> Table:
     return Table(
         ["arrangement", "figure", "measured", "simulated", "error"],
         [

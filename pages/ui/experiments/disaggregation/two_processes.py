@@ -8,7 +8,15 @@ import streamlit as st
 from inference.arithmetic.metrics import Request, itl_s, percentile, tps_total, ttft_s
 from inference.arithmetic.units import scaled, seconds, significant
 from inference.disaggregation.job import comparison_job
-from inference.disaggregation.records import PRESETS, Arrangement, Comparison, Served, is_done, requests, scenario
+from inference.disaggregation.records import (
+    PRESETS,
+    Arrangement,
+    ArrangementComparison,
+    ArrangementRun,
+    is_done,
+    requests,
+    scenario,
+)
 from pages.charts.disaggregation.two_processes import gaps_chart, lanes_chart
 from pages.ui.experiments.compared import way
 from pages.ui.parts.controls import Controls, row
@@ -73,7 +81,7 @@ def two_processes(
     table_card(_numbers(found), key=f"{key}-numbers", caption=_where(found))
 
 
-def _numbers(found: Comparison | None) -> Table:
+def _numbers(found: ArrangementComparison | None) -> Table:
     columns = ["measured", *(served.arrangement for served in found.served)] if found else ["measured"]
     rows: dict[str, list[str]] = {
         name: []
@@ -99,13 +107,13 @@ def _numbers(found: Comparison | None) -> Table:
     return Table(columns, [[name, *values] for name, values in rows.items()])
 
 
-def _seen(served: Served, found: Comparison | None) -> tuple[list[Request], list[float]]:
+def _seen(served: ArrangementRun, found: ArrangementComparison | None) -> tuple[list[Request], list[float]]:
     """What the clients saw, and every gap between two tokens."""
     seen = list(requests(served, found.asks).values()) if found else []
     return seen, [gap for one in seen for gap in itl_s(one)]
 
 
-def _where(found: Comparison | None) -> str:
+def _where(found: ArrangementComparison | None) -> str:
     if not found:
         return "Both arrangements run on the same two processes, one after the other."
     cores = "on processor cores of its own" if found.is_pinned else "not bound to processor cores"
@@ -115,7 +123,7 @@ def _where(found: Comparison | None) -> str:
     )
 
 
-def _gap_table(found: Comparison | None) -> Table:
+def _gap_table(found: ArrangementComparison | None) -> Table:
     columns = ["arrangement", "request", "arrived", "TTFT", "ITL, median", "ITL, longest", "tokens"]
     rows = []
     for served in found.served if found else ():
@@ -135,7 +143,7 @@ def _gap_table(found: Comparison | None) -> Table:
     return Table(columns, rows)
 
 
-def _pass_table(found: Comparison | None) -> Table:
+def _pass_table(found: ArrangementComparison | None) -> Table:
     columns = ["arrangement", "worker", "phase", "requests", "from", "took"]
     return Table(
         columns,
@@ -154,7 +162,7 @@ def _pass_table(found: Comparison | None) -> Table:
     )
 
 
-def _figures(found: Comparison | None) -> dict[Arrangement, tuple[float, float, float]]:
+def _figures(found: ArrangementComparison | None) -> dict[Arrangement, tuple[float, float, float]]:
     """Longest gap, longest TTFT, tokens a second, of the arrangements that were served to the end."""
     figures = {}
     for served in found.served if found else ():
@@ -164,7 +172,7 @@ def _figures(found: Comparison | None) -> dict[Arrangement, tuple[float, float, 
     return figures
 
 
-def words(found: Comparison | None) -> str:
+def words(found: ArrangementComparison | None) -> str:
     figures = _figures(found)
     if len(figures) < 2:
         return (

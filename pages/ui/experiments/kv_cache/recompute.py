@@ -17,7 +17,7 @@ from inference.kv_cache.recompute import (
     recompute_job,
     token_forwards,
 )
-from inference.machine.sweeps import Point, Sweep
+from inference.machine.sweeps import Sweep, SweepPoint
 from pages.charts.kv_cache.recompute import time_chart, token_forwards_chart
 from pages.ui.parts.controls import Controls, row
 from pages.ui.parts.live_chart import Table, chart_card
@@ -74,7 +74,7 @@ def with_and_without(
 _UNMEASURED = "Work is known by counting; what it costs in time is not: measure it."
 
 
-def _time(found: Sequence[tuple[Point, Point]], lengths: Sequence[int], key: str) -> None:
+def _time(found: Sequence[tuple[SweepPoint, SweepPoint]], lengths: Sequence[int], key: str) -> None:
     chart_card(
         lambda: time_chart(found, lengths),
         version=(tuple(found), tuple(lengths)),
@@ -89,7 +89,7 @@ def _time(found: Sequence[tuple[Point, Point]], lengths: Sequence[int], key: str
     )
 
 
-def _line(pair: tuple[Point, Point]) -> list[str]:
+def _line(pair: tuple[SweepPoint, SweepPoint]) -> list[str]:
     cells = [f"{pair[0].setting.context_len:,}"]
     for point in pair:
         cells += [seconds(point.median_s), f"{seconds(point.lower_s)} to {seconds(point.upper_s)}"]
@@ -143,7 +143,7 @@ _WHY = (
 )
 
 
-def _at(pair: tuple[Point, Point]) -> str:
+def _at(pair: tuple[SweepPoint, SweepPoint]) -> str:
     return f"{significant(ratio(pair))} times as long at {pair[0].setting.context_len:,} tokens"
 
 

@@ -7,7 +7,7 @@ from statistics import median
 import streamlit as st
 
 from inference.arithmetic.units import percent, scaled, seconds, significant
-from inference.latency.diagnosis import CAUSES, Case, Cause
+from inference.latency.diagnosis import CAUSES, Cause, SlowRequest
 from lessons.reading.cases import load_cases
 from pages.charts.latency.diagnosis import evidence
 from pages.ui.parts.controls import Controls, row
@@ -49,7 +49,7 @@ def diagnosis(settings: DiagnosisSettings = _DEFAULT, *, key: str = "diagnosis",
         _ask(case, number, key)
 
 
-def _ask(case: Case, number: int, key: str) -> None:
+def _ask(case: SlowRequest, number: int, key: str) -> None:
     chosen = st.radio(
         "What slowed this request down, or seems to?",
         options(case, number),
@@ -64,7 +64,7 @@ def _ask(case: Case, number: int, key: str) -> None:
     st.text(feedback(case, chosen))
 
 
-def options(case: Case, number: int) -> list[str]:
+def options(case: SlowRequest, number: int) -> list[str]:
     """The cause among others, in an order that is the case's own."""
     rng = random.Random(number)
     others = rng.sample([name for name in CAUSES if name != case.cause], NUM_OPTIONS - 1)
@@ -73,7 +73,7 @@ def options(case: Case, number: int) -> list[str]:
     return asked
 
 
-def feedback(case: Case, chosen: str) -> str:
+def feedback(case: SlowRequest, chosen: str) -> str:
     """What the evidence says of this cause; for the right one also where to look, what helps, how it was made."""
     cause = CAUSES[chosen]
     said = cause.clue.format(_number(cause, cause.tell(case)))
@@ -99,7 +99,7 @@ def _time(value_s: float) -> str:
     return seconds(value_s) if value_s else "0 ms"
 
 
-def facts(case: Case) -> Table:
+def facts(case: SlowRequest) -> Table:
     """Numbers a server's and a client's logs would hold, the same rows for every case."""
     first = case.passes[0]
     per_event = median(case.client.tokens_per_event[1:])
@@ -124,7 +124,7 @@ def facts(case: Case) -> Table:
     )
 
 
-def _passes(case: Case) -> Table:
+def _passes(case: SlowRequest) -> Table:
     return Table(
         ["pass", "tokens fed", "context", "before it", "pass took"],
         [

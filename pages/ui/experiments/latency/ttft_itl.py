@@ -10,7 +10,7 @@ from inference.arithmetic.estimate import PrefillTerms, prefill_terms
 from inference.arithmetic.roofline import Ceilings
 from inference.arithmetic.units import percent, seconds
 from inference.machine.sweep_jobs import context_job, prompt_job
-from inference.machine.sweeps import Point, Sweep
+from inference.machine.sweeps import Sweep, SweepPoint
 from pages.charts.latency.by_length import itl_chart, ttft_chart
 from pages.ui import state
 from pages.ui.parts.controls import Controls
@@ -52,7 +52,7 @@ def ttft_itl(settings: TtftItlSettings = _DEFAULT, *, key: str = "ttft-itl", is_
     st.text(_sentence(rows, ceilings))
 
 
-Compared = list[tuple[Point, float]]
+Compared = list[tuple[SweepPoint, float]]
 """Each point with the estimated seconds of its pass."""
 
 
@@ -63,7 +63,7 @@ def _compared(sweep: Sweep | None, ceilings: Ceilings | None) -> Compared:
 
 
 def _ttft(
-    sweep: Sweep | None, points: Sequence[Point], ceilings: Ceilings | None, rows: Compared, key: str
+    sweep: Sweep | None, points: Sequence[SweepPoint], ceilings: Ceilings | None, rows: Compared, key: str
 ) -> None:
     terms: list[tuple[int, PrefillTerms]] = []
     if sweep and ceilings:
@@ -81,7 +81,7 @@ def _ttft(
     )
 
 
-def _itl(points: Sequence[Point], rows: Compared, key: str) -> None:
+def _itl(points: Sequence[SweepPoint], rows: Compared, key: str) -> None:
     line = [(point.setting.context_len, expected_s) for point, expected_s in rows]
     live_chart(
         lambda: itl_chart(points, line),

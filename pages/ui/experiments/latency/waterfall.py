@@ -6,7 +6,7 @@ import streamlit as st
 
 from inference.arithmetic.units import UNKNOWN, percent, seconds
 from inference.latency.queueing import LEFT_OUT, simulate
-from inference.latency.waterfall import Stage, ttft_stages
+from inference.latency.waterfall import TtftStage, ttft_stages
 from inference.trace import Trace
 from pages.charts.latency.by_length import waterfall as waterfall_chart
 from pages.ui import state
@@ -60,7 +60,7 @@ def _wait_s(trace: Trace, load: float) -> float:
     return waits.wait_percentile_s(50)
 
 
-def _table(stages: tuple[Stage, ...]) -> Table:
+def _table(stages: tuple[TtftStage, ...]) -> Table:
     whole = sum(stage.seconds for stage in stages)
     return Table(
         ["stage", "time", "share of TTFT", "from"],
@@ -76,7 +76,7 @@ def _table(stages: tuple[Stage, ...]) -> Table:
     )
 
 
-def sentence(stages: tuple[Stage, ...], load: float) -> str:
+def sentence(stages: tuple[TtftStage, ...], load: float) -> str:
     whole = sum(stage.seconds for stage in stages)
     if not whole:
         return "This run was recorded with no time in its first step."

@@ -19,7 +19,7 @@ from inference.prefix_caching.pair import (
     PairRun,
     pair_job,
 )
-from inference.prefix_caching.records import Served, estimated_ttft_s
+from inference.prefix_caching.records import CachedPrefill, estimated_ttft_s
 from inference.sampling_lab.next_token import Vocabulary
 from pages.charts.prefix_caching.blocks import strips
 from pages.charts.prefix_caching.ttft import ttft_bars
@@ -114,7 +114,7 @@ def _prompts(prompts: PairPrompts, block_size: int, key: str) -> None:
             prefix_strip(shown, vocabulary, block_size=block_size, title=title, key=f"{key}-prompt-{place}")
 
 
-def _rows(found: PairRun | None) -> list[tuple[str, Served]]:
+def _rows(found: PairRun | None) -> list[tuple[str, CachedPrefill]]:
     if found is None:
         return []
     rows = [("first", found.first)]
@@ -167,13 +167,13 @@ def _draw_ttft(found: PairRun | None, ceilings: Ceilings | None, key: str) -> No
     )
 
 
-def _likely_s(found: PairRun, served: Served, ceilings: Ceilings) -> float:
+def _likely_s(found: PairRun, served: CachedPrefill, ceilings: Ceilings) -> float:
     return estimated_ttft_s(
         found.spec, ceilings, prompt_tokens=served.prompt_tokens, cached_tokens=served.cached_tokens
     )
 
 
-def _parts(served: tuple[Served, ...]) -> list[str]:
+def _parts(served: tuple[CachedPrefill, ...]) -> list[str]:
     parts = (
         [one.ttft_s for one in served],
         [one.lookup_s for one in served],

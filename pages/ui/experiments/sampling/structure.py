@@ -10,7 +10,7 @@ from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
 from inference.structure.examples import EXAMPLES, Example
 from inference.structure.job import structured_job
-from inference.structure.records import Constraint, Request, StructuredRun
+from inference.structure.records import Constraint, StructuredRequest, StructuredRun
 from pages.charts.sampling.structured import feasible_mass, step_costs
 from pages.ui import state
 from pages.ui.experiments.sampling.masked_strip import masked_strip, picked_step
@@ -73,7 +73,7 @@ def structure(settings: StructureSettings = _DEFAULT, *, key: str = "structure",
     with left:
         constraint, prompt = _editor(controls, example, is_fixed=is_fixed)
         recipe = Recipe(prompt, SamplingParams(temperature=temperature, seed=seed), maximum)
-        drawn = Request(constraint, recipe, is_masked)
+        drawn = StructuredRequest(constraint, recipe, is_masked)
         job = structured_job(f"structured output {prefix}", lambda: _asked(prefix, drawn))
         run = run_job(job, key=f"{key}-run", label="Generate")
     picked = picked_step(run, key=f"{key}-strip") if run else None
@@ -111,7 +111,7 @@ def _editor(controls: Controls, example: Example, *, is_fixed: bool) -> tuple[Co
     return Constraint(kind, json_text(source)), prompt
 
 
-def _asked(prefix: str, drawn: Request) -> Request:
+def _asked(prefix: str, drawn: StructuredRequest) -> StructuredRequest:
     """What the widgets hold at the click: text typed just before it was not there when the page was drawn."""
 
     def now(label: str, value: T) -> T:
@@ -124,7 +124,7 @@ def _asked(prefix: str, drawn: Request) -> Request:
     )
     recipe = Recipe(now("prompt", recipe.prompt), params, now("maximum", recipe.max_new_tokens))
     constraint = Constraint(drawn.constraint.kind, json_text(now("constraint", drawn.constraint.source)))
-    return Request(constraint, recipe, now("mask", drawn.is_masked))
+    return StructuredRequest(constraint, recipe, now("mask", drawn.is_masked))
 
 
 def _words(run: StructuredRun | None, example: Example) -> str:

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from statistics import median
 
 from inference.arithmetic.units import percent, seconds
-from inference.structure.records import Kind, Option, StructuredRun, StructuredStep
+from inference.structure.records import Kind, StructuredRun, StructuredStep, TokenOption
 from pages.charts.sampling.structured import share
 from pages.charts.tokens import visible
 from pages.ui.parts.live_chart import Table
@@ -96,13 +96,13 @@ def step_table(step: StructuredStep) -> tuple[Table, tuple[tuple[int, int], ...]
     return Table(COLUMNS, rows), tuple(marked)
 
 
-def _without(option: Option | None) -> list[str]:
+def _without(option: TokenOption | None) -> list[str]:
     if option is None:
         return ["", "", ""]
     return [_quoted(option.raw), share(option.probability), "" if option.is_allowed else FORBIDDEN]
 
 
-def _with(option: Option | None) -> list[str]:
+def _with(option: TokenOption | None) -> list[str]:
     return ["", ""] if option is None else [_quoted(option.raw), share(option.masked_probability)]
 
 
@@ -111,7 +111,7 @@ def _quoted(raw: bytes) -> str:
     return f"“{visible(raw)}”"
 
 
-def _places(options: Sequence[Option], token_id: int, column: int) -> list[tuple[int, int]]:
+def _places(options: Sequence[TokenOption], token_id: int, column: int) -> list[tuple[int, int]]:
     return [(row, column) for row, option in enumerate(options) if option.token_id == token_id]
 
 

@@ -11,7 +11,7 @@ from inference.jobs.experiments import Job
 from inference.speculation.draft import LOOK_UP, draft_name
 from inference.speculation.jobs import own_job, speculation_job
 from inference.speculation.presets import PRESETS
-from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Request, Speculated
+from inference.speculation.records import MOST_DRAFTED, NUM_DRAFTED, Speculated, SpeculationRequest
 from pages.charts.speculation.rounds import rounds_chart
 from pages.ui import state
 from pages.ui.experiments.speculation.strip import speculation_strip
@@ -109,7 +109,7 @@ def _asked(settings: SpeculationSettings, key: str, *, is_fixed: bool) -> Job[Sp
         st.text(prompt)
     else:
         prompt = controls.text("Prompt", settings.prompt or _START, max_chars=_MOST_CHARS, height=92)
-    drawn = Request(prompt, True, maximum, temperature, num_drafted=num_drafted, draft=draft)
+    drawn = SpeculationRequest(prompt, True, maximum, temperature, num_drafted=num_drafted, draft=draft)
     name = f"speculation of one's own in {key}: {num_drafted}, {temperature}, {maximum}, {draft}"
     return own_job(name, _at_the_click(drawn, f"{key}-{_OWN}-prompt"))
 
@@ -117,12 +117,12 @@ def _asked(settings: SpeculationSettings, key: str, *, is_fixed: bool) -> Job[Sp
 _START = "List the days of the week. Then list the days of the week again, in the same order."
 
 
-def _at_the_click(drawn: Request, widget: str) -> Callable[[], Request]:
+def _at_the_click(drawn: SpeculationRequest, widget: str) -> Callable[[], SpeculationRequest]:
     """Text typed just before the button was pressed was not there when the page was drawn."""
 
-    def asked() -> Request:
+    def asked() -> SpeculationRequest:
         prompt = state.widget_value(widget)
-        return Request(
+        return SpeculationRequest(
             prompt if isinstance(prompt, str) else drawn.prompt,
             drawn.chat_template,
             drawn.max_new_tokens,

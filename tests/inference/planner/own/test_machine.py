@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inference.arithmetic.roofline import Ceilings
 from inference.catalogue import models
 from inference.machine.sweep_jobs import BATCH_SIZES, CONTEXT_LENGTHS, PROMPT_LENGTHS, decode, prefill
-from inference.machine.sweeps import Point, Setting
+from inference.machine.sweeps import Setting, SweepPoint
 from inference.planner import Plan, plan
 from inference.planner.deployment import Deployment, Workload
 from inference.planner.own.machine import OwnPoint, held_against, median_error, own_efficiency, own_machine
@@ -122,14 +122,14 @@ def test_roofs_measured_before_the_products_were_still_serve() -> None:
     ids=["prompt", "context", "batch"],
 )
 def test_it_agrees_with_the_estimate_that_adds_up_operators(settings_: list[Setting]) -> None:
-    points = [Point(one, (one.estimate(SPEC, CALM).total_s,), ()) for one in settings_]
+    points = [SweepPoint(one, (one.estimate(SPEC, CALM).total_s,), ()) for one in settings_]
     found = held_against(SPEC, CALM, points)
     assert median_error(found, settings_[0].phase) < 0.15
     assert all(one.error < 0.40 for one in found)
 
 
 def test_a_point_is_held_against_its_median() -> None:
-    (one,) = held_against(SPEC, ROUND, [Point(decode(16), (0.05, 0.2, 0.1), (9.0,))])
+    (one,) = held_against(SPEC, ROUND, [SweepPoint(decode(16), (0.05, 0.2, 0.1), (9.0,))])
     assert one.measured_s == 0.1
     assert one.predicted_s == planned(ROUND, Workload(15, 2)).itl_s
     assert one.ratio == one.predicted_s / 0.1
