@@ -145,7 +145,9 @@ def test_the_numbers_on_the_screen_are_those_of_the_run(app: AppTest) -> None:
         f"{warm.hit_blocks} hit, {warm.missed_blocks} missed",
     ]
     words = card["sentence"]
-    assert f"It helps prefill: {seconds(found.cold[0].ttft_s)} became {seconds(warm.ttft_s)}" in words
+    first = words[: words.index("The price")]  # which way it went is the machine's; both times stand in it
+    assert seconds(found.cold[0].ttft_s) in first
+    assert seconds(warm.ttft_s) in first
     assert f"The price: {scaled(found.kept_bytes, 'B')} kept" in words
     assert "all 12 greedy tokens are the same" in words
     assert f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit" in words
