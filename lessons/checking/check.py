@@ -27,7 +27,7 @@ ExperimentProblem = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ContentFolders:
     """The two content folders, with what the files refer to."""
 
     lessons: Path
@@ -41,14 +41,14 @@ class Course:
     """The number of the lesson that first defines a term."""
 
     @classmethod
-    def of(cls, lessons: Path, quizzes: Path, experiment_problem: ExperimentProblem) -> "Course":
+    def of(cls, lessons: Path, quizzes: Path, experiment_problem: ExperimentProblem) -> "ContentFolders":
         glossary, _ = read_glossary(lessons / "glossary.yaml")
         questions, problems = open_quizzes(quizzes)
         readable = [lesson for path in sorted(lessons.glob("*.md")) if (lesson := read_lesson(path)[0])]
         return cls(lessons, quizzes, glossary, questions, problems, experiment_problem, introductions(readable))
 
 
-def check_lesson(path: Path, course: Course) -> list[Problem]:
+def check_lesson(path: Path, course: ContentFolders) -> list[Problem]:
     """Everything wrong with one lesson, by line."""
     lesson, problems = read_lesson(path)
     if lesson is None:
@@ -62,7 +62,7 @@ def check_lesson(path: Path, course: Course) -> list[Problem]:
 Found = Iterator[tuple[int, str]]
 
 
-def _opening(lesson: Lesson, course: Course) -> Found:
+def _opening(lesson: Lesson, course: ContentFolders) -> Found:
     first = lesson.parts[0] if lesson.parts else None
     if not isinstance(first, Ask):
         yield first.line if first else 1, "a lesson opens with a question to predict: `:::question id` comes first"
@@ -73,7 +73,7 @@ def _opening(lesson: Lesson, course: Course) -> Found:
         yield first.line, f"the opening question is of kind {kind!r}; open with {' or '.join(OPENINGS)}"
 
 
-def _sections(lesson: Lesson, course: Course) -> Found:
+def _sections(lesson: Lesson, course: ContentFolders) -> Found:
     if not lesson.sections:
         yield 1, "a lesson has sections: ## and a title"
     for section in lesson.sections:
@@ -92,7 +92,7 @@ def _takeaways(section: Section) -> Found:
         yield extra.line, "a section has one takeaway, at its end"
 
 
-def _amounts(lesson: Lesson, course: Course) -> Found:
+def _amounts(lesson: Lesson, course: ContentFolders) -> Found:
     num_experiments, num_questions = len(list(lesson.all_of(Place))), len(lesson.questions)
     if num_experiments < FEWEST_EXPERIMENTS:
         yield 1, f"a lesson has at least {FEWEST_EXPERIMENTS} experiment, this one has {num_experiments}"
@@ -100,7 +100,7 @@ def _amounts(lesson: Lesson, course: Course) -> Found:
         yield 1, f"a lesson has at least {FEWEST_QUESTIONS} questions, this one has {num_questions}"
 
 
-def _questions(lesson: Lesson, course: Course) -> Found:
+def _questions(lesson: Lesson, course: ContentFolders) -> Found:
     if lesson.quiz not in course.questions:
         yield lesson.lines["quiz"], f"there is no quizzes/{lesson.quiz}.yaml"
         return
@@ -116,13 +116,13 @@ def _questions(lesson: Lesson, course: Course) -> Found:
             yield lesson.lines["quiz"], f"question {one.id!r} of quizzes/{lesson.quiz}.yaml is not asked here"
 
 
-def _experiments(lesson: Lesson, course: Course) -> Found:
+def _experiments(lesson: Lesson, course: ContentFolders) -> Found:
     for place in lesson.all_of(Place):
         if problem := course.experiment_problem(place.name, place.settings):
             yield place.line, problem
 
 
-def _terms(lesson: Lesson, course: Course) -> Found:
+def _terms(lesson: Lesson, course: ContentFolders) -> Found:
     marked = terms_in(lesson)
     for term in lesson.terms:
         if term not in course.glossary:
@@ -133,12 +133,12 @@ def _terms(lesson: Lesson, course: Course) -> Found:
         yield lesson.lines["terms"], f"term {term!r} is marked in the text but not listed in `terms`"
 
 
-def _early(lesson: Lesson, course: Course) -> Found:
+def _early(lesson: Lesson, course: ContentFolders) -> Found:
     asked = [one for quiz in (lesson.quiz, *SHARED_QUIZZES) for one in course.questions.get(quiz, ())]
     yield from early_uses(lesson, course.introduced, course.glossary, asked)
 
 
-def _wording(lesson: Lesson, course: Course) -> Found:
+def _wording(lesson: Lesson, course: ContentFolders) -> Found:
     yield from (
         (lesson.lines[key], words)
         for key, lines in (("title", [lesson.title]), ("summary", [lesson.summary]), ("can", lesson.can))
@@ -151,7 +151,7 @@ def _wording(lesson: Lesson, course: Course) -> Found:
         yield from ((part.line + line, words) for line, words in found)
 
 
-def _minutes(lesson: Lesson, course: Course) -> Found:
+def _minutes(lesson: Lesson, course: ContentFolders) -> Found:
     """Reading time against what the lesson promises."""
     texts = [part.markdown for part in lesson.texts]
     num_words = sum(len(without_marks(text).split()) for text in texts)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lessons.checking.check import SHARED_QUIZZES, Course
+from lessons.checking.check import SHARED_QUIZZES, ContentFolders
 from lessons.checking.typed import typed_numbers
 from lessons.reading.glossary import read_glossary
 from lessons.reading.parse import NAME, read_lesson
@@ -12,7 +12,7 @@ from lessons.reading.written import problems_in
 from quizzes import PredictQuestion, Problem, Question, WrittenQuestion
 
 
-def check_quiz(path: Path, course: Course) -> list[Problem]:
+def check_quiz(path: Path, course: ContentFolders) -> list[Problem]:
     """Everything wrong with one quiz file: its form, its grading, and whether a lesson asks it."""
     problems = [one for one in course.quiz_problems if one.path == path]
     for one in course.questions.get(path.stem, ()):
@@ -42,7 +42,7 @@ def _line_of(path: Path, question_id: str) -> int:
     return 0
 
 
-def check_glossary(course: Course) -> list[Problem]:
+def check_glossary(course: ContentFolders) -> list[Problem]:
     """Everything wrong with the glossary."""
     path = course.lessons / "glossary.yaml"
     terms, problems = read_glossary(path)
@@ -53,7 +53,7 @@ def check_glossary(course: Course) -> list[Problem]:
     return problems
 
 
-def check_folders(course: Course) -> list[Problem]:
+def check_folders(course: ContentFolders) -> list[Problem]:
     """Files that nothing reads, and lessons that are not numbered 1, 2, 3."""
     problems = [
         Problem(path, 0, "a stray file: lessons are NN_id.md, and beside them there is glossary.yaml only")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lessons.checking.check import Course
+from lessons.checking.check import ContentFolders
 
 GLOSSARY = """\
 - id: prefill
@@ -80,13 +80,13 @@ The [[kv-cache|cache]] grows by {{kv_bytes_per_token_default:bytes}} a token.
 """.replace("WORDS", "It takes a while to say what that means. " * 50).replace("[[no term]] 5 ms", "only code")
 
 
-def course(folder: Path) -> Course:
+def course(folder: Path) -> ContentFolders:
     """What is in `folder` now, read again."""
 
     def experiment_problem(name: str, settings: str) -> str:
         return "" if name == "batching" else f"no experiment {name!r}"
 
-    return Course.of(folder / "lessons", folder / "quizzes", experiment_problem)
+    return ContentFolders.of(folder / "lessons", folder / "quizzes", experiment_problem)
 
 
 def write(folder: Path) -> Path:
