@@ -42,19 +42,19 @@ def read_quizzes(folder: Path) -> tuple[dict[str, list[Question]], list[Problem]
     """
     quizzes: dict[str, list[Question]] = {}
     problems: list[Problem] = []
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.yaml")):
         questions = quizzes.setdefault(path.stem, [])
-        for one in _read(path):
-            if isinstance(one, Problem):
-                problems.append(one)
+        for entry in _read(path):
+            if isinstance(entry, Problem):
+                problems.append(entry)
                 continue
-            line, question = one
-            if question.id in found:
-                words = f"question {question.id!r} is already in {found[question.id]}; rename one"
+            line, question = entry
+            if question.id in files:
+                words = f"question {question.id!r} is already in {files[question.id]}; rename one"
                 problems.append(Problem(path, line, words))
                 continue
-            found[question.id] = path
+            files[question.id] = path
             questions.append(question)
     return quizzes, problems
 
@@ -79,11 +79,11 @@ def read_rows(path: Path, rows_of: str) -> Iterator[tuple[object, yaml.Node] | P
 
 
 def _read(path: Path) -> Iterator[tuple[int, Question] | Problem]:
-    for number, found in enumerate(read_rows(path, "questions"), start=1):
-        if isinstance(found, Problem):
-            yield found
+    for number, entry in enumerate(read_rows(path, "questions"), start=1):
+        if isinstance(entry, Problem):
+            yield entry
             continue
-        row, node = found
+        row, node = entry
         name = row.get("id", f"number {number}") if isinstance(row, dict) else f"number {number}"
         question, wrong = _question(row, node)
         for key, words in wrong:

@@ -67,7 +67,7 @@ def _opening(lesson: Lesson, course: ContentFolders) -> Found:
     if not isinstance(first, Ask):
         yield first.line if first else 1, "a lesson opens with a question to predict: `:::question id` comes first"
         return
-    kinds = {one.id: one.kind for one in course.questions.get(lesson.quiz, ())}
+    kinds = {question.id: question.kind for question in course.questions.get(lesson.quiz, ())}
     kind = kinds.get(first.question)
     if kind is not None and kind not in OPENINGS:
         yield first.line, f"the opening question is of kind {kind!r}; open with {' or '.join(OPENINGS)}"
@@ -85,10 +85,10 @@ def _sections(lesson: Lesson, course: ContentFolders) -> Found:
 
 
 def _takeaways(section: Section) -> Found:
-    found = [part for part in section.parts if isinstance(part, Takeaway)]
+    takeaways = [part for part in section.parts if isinstance(part, Takeaway)]
     if not section.parts or not isinstance(section.parts[-1], Takeaway):
         yield section.line, f"section {section.title!r} does not end with a takeaway: > **Takeaway.** One line."
-    for extra in found[:-1]:
+    for extra in takeaways[:-1]:
         yield extra.line, "a section has one takeaway, at its end"
 
 
@@ -104,16 +104,16 @@ def _questions(lesson: Lesson, course: ContentFolders) -> Found:
     if lesson.quiz not in course.questions:
         yield lesson.lines["quiz"], f"there is no quizzes/{lesson.quiz}.yaml"
         return
-    known = {one.id for quiz in (lesson.quiz, *SHARED_QUIZZES) for one in course.questions.get(quiz, ())}
+    known = {question.id for quiz in (lesson.quiz, *SHARED_QUIZZES) for question in course.questions.get(quiz, ())}
     counts = Counter(lesson.questions)
     for ask in lesson.all_of(Ask):
         if ask.question not in known:
             yield ask.line, f"no question {ask.question!r} in quizzes/{lesson.quiz}.yaml"
         elif counts[ask.question] > 1:
             yield ask.line, f"question {ask.question!r} is asked {counts[ask.question]} times; ask it once"
-    for one in course.questions[lesson.quiz]:
-        if one.id not in counts:
-            yield lesson.lines["quiz"], f"question {one.id!r} of quizzes/{lesson.quiz}.yaml is not asked here"
+    for unasked in course.questions[lesson.quiz]:
+        if unasked.id not in counts:
+            yield lesson.lines["quiz"], f"question {unasked.id!r} of quizzes/{lesson.quiz}.yaml is not asked here"
 
 
 def _experiments(lesson: Lesson, course: ContentFolders) -> Found:
@@ -134,7 +134,7 @@ def _terms(lesson: Lesson, course: ContentFolders) -> Found:
 
 
 def _early(lesson: Lesson, course: ContentFolders) -> Found:
-    asked = [one for quiz in (lesson.quiz, *SHARED_QUIZZES) for one in course.questions.get(quiz, ())]
+    asked = [question for quiz in (lesson.quiz, *SHARED_QUIZZES) for question in course.questions.get(quiz, ())]
     yield from early_uses(lesson, course.introduced, course.glossary, asked)
 
 
@@ -146,9 +146,9 @@ def _wording(lesson: Lesson, course: ContentFolders) -> Found:
         for _, words in (*typed_numbers(text), *unwanted_words(text, course.glossary))
     )
     for part in lesson.texts:
-        found = [*problems_in(part.markdown, course.glossary), *typed_numbers(part.markdown)]
-        found += unwanted_words(part.markdown, course.glossary)
-        yield from ((part.line + line, words) for line, words in found)
+        problems = [*problems_in(part.markdown, course.glossary), *typed_numbers(part.markdown)]
+        problems += unwanted_words(part.markdown, course.glossary)
+        yield from ((part.line + line, words) for line, words in problems)
 
 
 def _minutes(lesson: Lesson, course: ContentFolders) -> Found:

@@ -14,9 +14,9 @@ from quizzes import PredictQuestion, Problem, Question, WrittenQuestion
 
 def check_quiz(path: Path, course: ContentFolders) -> list[Problem]:
     """Everything wrong with one quiz file: its form, its grading, and whether a lesson asks it."""
-    problems = [one for one in course.quiz_problems if one.path == path]
-    for one in course.questions.get(path.stem, ()):
-        problems += [Problem(path, _line_of(path, one.id), words) for words in _grading(one)]
+    problems = [problem for problem in course.quiz_problems if problem.path == path]
+    for question in course.questions.get(path.stem, ()):
+        problems += [Problem(path, _line_of(path, question.id), words) for words in _grading(question)]
     lessons = [lesson for file in sorted(course.lessons.glob("*.md")) if (lesson := read_lesson(file)[0])]
     if path.stem not in SHARED_QUIZZES and path.stem not in {lesson.quiz for lesson in lessons}:
         problems.append(Problem(path, 0, "no lesson has this quiz; name it in a lesson's `quiz` or delete it"))

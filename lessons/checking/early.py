@@ -52,9 +52,9 @@ class _Names:
 
     def uses(self, text: str) -> Iterator[tuple[int, str]]:
         """(place, term) outside of marks, numbers, code and quotation marks."""
-        for found in self._found.finditer(without_quoted(_CODE.sub(_blank, text))):
-            assert found.lastindex is not None
-            yield found.start(), self._names[found.lastindex - 1][1]
+        for use in self._found.finditer(without_quoted(_CODE.sub(_blank, text))):
+            assert use.lastindex is not None
+            yield use.start(), self._names[use.lastindex - 1][1]
 
 
 def _pattern(name: str) -> str:
@@ -76,5 +76,5 @@ def _shown(question: Question) -> Iterator[str]:
     yield from (option.text for option in asked.options)
 
 
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", "·", found[0])
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", "·", match[0])

@@ -24,10 +24,10 @@ _QUOTED = re.compile(r"“[^”]*”|\"[^\"\n]*\"")
 def typed_numbers(text: str) -> Iterator[tuple[int, str]]:
     """(line from 0, problem) of every number with a unit outside `{{ }}`."""
     outside = _FILLED.sub(_blank, text)
-    for found in _NUMBER.finditer(outside):
-        words = " ".join(found[0].split())
+    for number in _NUMBER.finditer(outside):
+        words = " ".join(number[0].split())
         if words not in ALLOWED:
-            line = text.count("\n", 0, found.start())
+            line = text.count("\n", 0, number.start())
             yield line, f"{words!r} is typed; quote a fact, {{{{name:format}}}}, computed in inference/facts/"
 
 
@@ -38,9 +38,9 @@ def unwanted_words(text: str, glossary: Mapping[str, Term]) -> Iterator[tuple[in
     for term in glossary.values():
         for word in term.avoid:
             spaced = r"[\s-]+".join(map(re.escape, word.split()))
-            for found in re.finditer(rf"(?<![\w-]){spaced}(?![\w-])", spoken, re.IGNORECASE):
-                line = text.count("\n", 0, found.start())
-                yield line, f"say {term.term!r}, not {found[0]!r} (or put it in quotation marks)"
+            for use in re.finditer(rf"(?<![\w-]){spaced}(?![\w-])", spoken, re.IGNORECASE):
+                line = text.count("\n", 0, use.start())
+                yield line, f"say {term.term!r}, not {use[0]!r} (or put it in quotation marks)"
 
 
 def without_quoted(text: str) -> str:
@@ -48,6 +48,6 @@ def without_quoted(text: str) -> str:
     return _QUOTED.sub(_blank, _FILLED.sub(_blank, text))
 
 
-def _blank(found: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     """As long, with the same lines, and nothing to find in it."""
-    return re.sub(r"[^\n]", "·", found[0])
+    return re.sub(r"[^\n]", "·", match[0])

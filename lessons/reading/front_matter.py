@@ -56,9 +56,12 @@ def split(path: Path, text: str) -> tuple[Split | None, list[Problem]]:
     try:
         read = FrontMatter.model_validate(front)
     except ValidationError as error:
-        return None, [*problems, *(_problem(path, root, one["loc"], one["msg"]) for one in error.errors())]
-    found = {str(name.value): name.start_mark.line + 2 for name, _ in root.value}
-    return (None if problems else Split(read, found, lines[end + 1 :], end + 2)), problems
+        return None, [
+            *problems,
+            *(_problem(path, root, mistake["loc"], mistake["msg"]) for mistake in error.errors()),
+        ]
+    key_lines = {str(name.value): name.start_mark.line + 2 for name, _ in root.value}
+    return (None if problems else Split(read, key_lines, lines[end + 1 :], end + 2)), problems
 
 
 def _keys(path: Path, text: str) -> tuple[yaml.MappingNode | None, object, list[Problem]]:

@@ -24,11 +24,11 @@ def read_glossary(path: Path) -> tuple[dict[str, Term], list[Problem]]:
     """Terms by id, in the order of the file; a row with a problem is left out."""
     terms: dict[str, Term] = {}
     problems: list[Problem] = []
-    for one in _read(path):
-        if isinstance(one, Problem):
-            problems.append(one)
+    for entry in _read(path):
+        if isinstance(entry, Problem):
+            problems.append(entry)
             continue
-        line, term = one
+        line, term = entry
         if term.id in terms:
             problems.append(Problem(path, line, f"term {term.id!r} is there twice; keep one"))
         else:
@@ -37,18 +37,18 @@ def read_glossary(path: Path) -> tuple[dict[str, Term], list[Problem]]:
 
 
 def _read(path: Path) -> Iterator[tuple[int, Term] | Problem]:
-    for found in read_rows(path, "terms, each with id, term and text"):
-        if isinstance(found, Problem):
-            yield found
+    for entry in read_rows(path, "terms, each with id, term and text"):
+        if isinstance(entry, Problem):
+            yield entry
             continue
-        row, node = found
+        row, node = entry
         line = node.start_mark.line + 1
         try:
             read = _Row.model_validate(row)
         except ValidationError as error:
             name = row.get("id") if isinstance(row, dict) else row
-            for one in error.errors():
-                key = ".".join(map(str, one["loc"]))
-                yield Problem(path, line, f"term {name!r}, key {key!r}: {one['msg']}")
+            for mistake in error.errors():
+                key = ".".join(map(str, mistake["loc"]))
+                yield Problem(path, line, f"term {name!r}, key {key!r}: {mistake['msg']}")
         else:
             yield line, Term(read.id, read.term, read.text, read.avoid, read.also)

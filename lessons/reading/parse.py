@@ -110,8 +110,8 @@ class _Body:
         self.sections.append(Section(number, title, ()))
 
     def _direct(self, number: int, line: str) -> None:
-        found = _DIRECTIVE.fullmatch(line.strip())
-        kind, name, rest = found.groups() if found else ("", "", "")
+        directive = _DIRECTIVE.fullmatch(line.strip())
+        kind, name, rest = directive.groups() if directive else ("", "", "")
         if kind == "question" and name and not rest:
             self._add(Ask(number, name))
         elif kind == "experiment" and name:

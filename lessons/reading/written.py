@@ -16,9 +16,9 @@ def written(markdown: str, glossary: Mapping[str, Term]) -> str:
     Pointed at, it says the definition: nobody has to leave a sentence for it.
     """
 
-    def link(found: re.Match[str]) -> str:
-        term = glossary[found["id"]]
-        words = found["words"] or term.term
+    def link(mark: re.Match[str]) -> str:
+        term = glossary[mark["id"]]
+        words = mark["words"] or term.term
         return f'[{words}](#{term.id} "{_spoken(term)}")'
 
     return filled(_TERM.sub(link, markdown))
@@ -26,7 +26,7 @@ def written(markdown: str, glossary: Mapping[str, Term]) -> str:
 
 def marks_in(markdown: str) -> Iterator[tuple[int, str]]:
     """(place, id) of every term marked in a text."""
-    return ((found.start(), found["id"]) for found in _TERM.finditer(markdown))
+    return ((mark.start(), mark["id"]) for mark in _TERM.finditer(markdown))
 
 
 def terms_in(lesson: Lesson) -> list[str]:
@@ -36,22 +36,22 @@ def terms_in(lesson: Lesson) -> list[str]:
 
 def without_marks(markdown: str) -> str:
     """The words alone: what is read aloud, and counted."""
-    text = _TERM.sub(lambda found: found["words"] or found["id"].replace("-", " "), markdown)
+    text = _TERM.sub(lambda mark: mark["words"] or mark["id"].replace("-", " "), markdown)
     return _NUMBER.sub("number", text)
 
 
 def problems_in(markdown: str, glossary: Mapping[str, Term]) -> Iterator[tuple[int, str]]:
     """(line in the text from 0, problem) of every number and term that does not exist or is not closed."""
-    for found in _NUMBER.finditer(markdown):
-        if problem := problem_in(found[0]):
-            yield _line(markdown, found.start()), problem
-    rest = _NUMBER.sub(lambda found: "." * len(found[0]), markdown)
+    for number in _NUMBER.finditer(markdown):
+        if problem := problem_in(number[0]):
+            yield _line(markdown, number.start()), problem
+    rest = _NUMBER.sub(lambda number: "." * len(number[0]), markdown)
     for mark in re.finditer(r"\{\{|\}\}", rest):
         yield _line(markdown, mark.start()), f"{mark[0]} stands alone; a number is written {{{{name:format}}}}"
-    for found in _TERM.finditer(markdown):
-        if found["id"] not in glossary:
-            yield _line(markdown, found.start()), f"no term {found['id']!r} in lessons/glossary.yaml"
-    for mark in re.finditer(r"\[\[|\]\]", _TERM.sub(lambda found: "." * len(found[0]), markdown)):
+    for term in _TERM.finditer(markdown):
+        if term["id"] not in glossary:
+            yield _line(markdown, term.start()), f"no term {term['id']!r} in lessons/glossary.yaml"
+    for mark in re.finditer(r"\[\[|\]\]", _TERM.sub(lambda term: "." * len(term[0]), markdown)):
         yield _line(markdown, mark.start()), f"{mark[0]} stands alone; a term is written [[id]] or [[id|words]]"
 
 
@@ -61,7 +61,7 @@ def _line(text: str, place: int) -> int:
 
 def plain(term: Term) -> str:
     """A definition as plain text: numbers filled in, links and marks of Markdown taken off."""
-    text = filled(_TERM.sub(lambda found: found["words"] or found["id"].replace("-", " "), term.text))
+    text = filled(_TERM.sub(lambda mark: mark["words"] or mark["id"].replace("-", " "), term.text))
     return re.sub(r"[*`]|(?<=\]) ?\([^)]*\)|[\[\]]", "", " ".join(text.split()))
 
 

@@ -25,13 +25,15 @@ except ProgressError as error:
     st.stop()
 
 
-def words(found: Mastery | None, num_questions: int) -> str:
+def words(mastery: Mastery | None, num_questions: int) -> str:
     """2 of 3 right; next review in 4 days."""
-    if found is None:
+    if mastery is None:
         return f"{num_questions} not answered yet"
-    days = (found.due - datetime.now(UTC)).days
-    when = "now" if found.due <= datetime.now(UTC) else "today" if days < 1 else f"in {days} day{'s' * (days != 1)}"
-    return f"{found.right} of {num_questions} right; next review {when}"
+    days = (mastery.due - datetime.now(UTC)).days
+    when = (
+        "now" if mastery.due <= datetime.now(UTC) else "today" if days < 1 else f"in {days} day{'s' * (days != 1)}"
+    )
+    return f"{mastery.right} of {num_questions} right; next review {when}"
 
 
 num_of = Counter(question.idea for question in state.questions().values())
@@ -45,6 +47,6 @@ for quiz, name in quiz_names().items():
     with framed(f"mastery-{quiz}"):
         st.markdown(f"**{name}**")
         for idea, num_questions in ideas.items():
-            found = known.get(idea)
-            share = min(found.right / num_questions, 1.0) if found else 0.0
-            st.progress(share, f"{idea_name(idea)}: {words(found, num_questions)}")
+            standing = known.get(idea)
+            share = min(standing.right / num_questions, 1.0) if standing else 0.0
+            st.progress(share, f"{idea_name(idea)}: {words(standing, num_questions)}")

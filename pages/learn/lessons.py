@@ -30,4 +30,4 @@ for lesson in known.lessons:
 if known.problems:
     st.subheader("Files that cannot be opened", anchor=False)
     st.caption("The rest of the course does not depend on them.")
-    st.text("\n".join(f"{one.path.name}:{one.line}: {one.words}" for one in known.problems))
+    st.text("\n".join(f"{problem.path.name}:{problem.line}: {problem.words}" for problem in known.problems))

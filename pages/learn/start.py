@@ -74,8 +74,8 @@ def machine_card() -> None:
             where = f"Measured {ceilings.measured_on} on {ceilings.device}, {ceilings.threads} threads. "
             where += about_roofs(ceilings, lab.ceilings_beaten_by)
         is_pressed = False
-        told = f"{lab.engine.note} {where}".strip() if lab.engine else where
-        card(Card(kicker="This machine", title=words, figures=measured, sentence=told), key="machine")
+        machine_words = f"{lab.engine.note} {where}".strip() if lab.engine else where
+        card(Card(kicker="This machine", title=words, figures=measured, sentence=machine_words), key="machine")
         if status.state == "failed":
             is_pressed = st.button("Try again", key="retry", on_click=actions.retry_model)
         elif lab.ceilings_fraction is not None:

@@ -109,13 +109,13 @@ def undo_reset() -> None:
 
 def force(key: str) -> None:
     """A candidate was chosen: fork from the step on the screen."""
-    here, run, runs, told = _begin(), state.live_run(), state.laboratory().runs, state.told(key, "picked")
+    here, run, runs, report = _begin(), state.live_run(), state.laboratory().runs, state.told(key, "picked")
     token_id = state.told_index(key, "picked")
     if run is None or runs is None or here.opened or here.pending or token_id is None:
         return
     steps = run.trace.steps
     index = len(steps) - 1 if here.shown is None else min(here.shown, len(steps) - 1)
-    if told.get("expected") != index or steps[index].token_id == token_id:
+    if report.get("expected") != index or steps[index].token_id == token_id:
         return
     here.is_playing = False
     if submit(here, lambda: runs.branch(state.learner(), len(steps), index=index, token_id=token_id)):
@@ -153,10 +153,10 @@ def start_replay() -> Replay:
 
 
 def replay_tick(key: str) -> None:
-    told, replay = state.told(key, "ticked"), start_replay()
-    if told.get("isCalm") is True:  # reduced motion: the result, without the show
+    report, replay = state.told(key, "ticked"), start_replay()
+    if report.get("isCalm") is True:  # reduced motion: the result, without the show
         state.tab().drawing.replay = Replay(replay.recorded, len(replay.recorded.steps))
-    elif not replay.finished and told.get("expected") == len(replay.trace.steps):
+    elif not replay.finished and report.get("expected") == len(replay.trace.steps):
         replay.reveal()
 
 

@@ -212,8 +212,8 @@ def told(key: str, event: str) -> Mapping[str, Any]:
 
 def told_index(key: str, event: str, name: str = "value") -> int | None:
     """The whole number in what a component reported; None for anything else, as a socket may send anything."""
-    found = told(key, event).get(name)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    number = told(key, event).get(name)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def chart_shows_table(key: str) -> bool:

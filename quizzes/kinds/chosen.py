@@ -45,7 +45,9 @@ class ChoiceQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: no feedback, nothing about which choice is right."""
-        options = shuffled((Option(one.id, one.text) for one in self.choices), seed=seed, question_id=self.id)
+        options = shuffled(
+            (Option(choice.id, choice.text) for choice in self.choices), seed=seed, question_id=self.id
+        )
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:
@@ -88,7 +90,9 @@ class MultipleQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: neither feedback nor how many are right."""
-        options = shuffled((Option(one.id, one.text) for one in self.choices), seed=seed, question_id=self.id)
+        options = shuffled(
+            (Option(choice.id, choice.text) for choice in self.choices), seed=seed, question_id=self.id
+        )
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:
@@ -115,7 +119,7 @@ class MultipleQuestion(Prompted):
     def wrong(self) -> tuple[str, ...]:
         """Each with one choice too many or too few, as far as something is left."""
         right = set(self.right().split(","))
-        return tuple(",".join(sorted(right ^ {one.id})) for one in self.choices if right ^ {one.id})
+        return tuple(",".join(sorted(right ^ {choice.id})) for choice in self.choices if right ^ {choice.id})
 
 
 class Item(Content):
@@ -137,7 +141,7 @@ class OrderQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: the items, shuffled."""
-        options = shuffled((Option(one.id, one.text) for one in self.items), seed=seed, question_id=self.id)
+        options = shuffled((Option(item.id, item.text) for item in self.items), seed=seed, question_id=self.id)
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:
@@ -148,8 +152,8 @@ class OrderQuestion(Prompted):
             raise ValueError(f"{len(ids)} of {len(order)} places are filled; give every item its place")
         texts = {item.id: filled(item.text) for item in self.items}
         parts = tuple(
-            PartCheck(texts[one], one == order[place], _place(order.index(one), place))
-            for place, one in enumerate(ids)
+            PartCheck(texts[item_id], item_id == order[place], _place(order.index(item_id), place))
+            for place, item_id in enumerate(ids)
         )
         num_right = sum(part.is_right for part in parts)
         is_correct = num_right == len(parts)

@@ -103,7 +103,7 @@ def shuffled(options: Iterable[Option], *, seed: str, question_id: str) -> tuple
     def digest(option: Option) -> bytes:
         return hashlib.sha256(f"{seed}\n{question_id}\n{option.id}".encode()).digest()
 
-    return tuple(Option(one.id, filled(one.text)) for one in sorted(options, key=digest))
+    return tuple(Option(option.id, filled(option.text)) for option in sorted(options, key=digest))
 
 
 def check_distinct(rows: Iterable[Content], fields: Iterable[str], *, what: Literal["choice", "item"]) -> None:
@@ -120,9 +120,9 @@ def ids_in(given: object, offered: Iterable[str], question_id: str) -> list[str]
     if not isinstance(given, str):
         raise ValueError(f"question {question_id!r} offers no {given!r}; give ids with commas between them")
     known, ids = list(offered), [part.strip() for part in given.split(",") if part.strip()]
-    for one in ids:
-        if one not in known:
-            raise ValueError(f"question {question_id!r} offers no {one!r}; give some of: {', '.join(known)}")
-        if ids.count(one) > 1:
-            raise ValueError(f"{one!r} is given twice; give each once")
+    for part_id in ids:
+        if part_id not in known:
+            raise ValueError(f"question {question_id!r} offers no {part_id!r}; give some of: {', '.join(known)}")
+        if ids.count(part_id) > 1:
+            raise ValueError(f"{part_id!r} is given twice; give each once")
     return ids

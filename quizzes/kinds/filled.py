@@ -13,7 +13,7 @@ def filled(text: str) -> str:
         return text
     from inference import facts  # noqa: PLC0415  # most questions quote no number
 
-    return _FACT.sub(lambda found: facts.text(found["name"], found["format"]), text)
+    return _FACT.sub(lambda mark: facts.text(mark["name"], mark["format"]), text)
 
 
 def fact(name: str) -> float:
@@ -32,17 +32,17 @@ def fact_format(name: str) -> str:
 
 def facts_in(text: str) -> set[str]:
     """Names of the facts a text quotes."""
-    return {found["name"] for found in _FACT.finditer(text)}
+    return {mark["name"] for mark in _FACT.finditer(text)}
 
 
 def problem_in(text: str) -> str:
     """What is wrong with the numbers of a text; empty if nothing is."""
     if "{{" in _FACT.sub("", text) or "}}" in _FACT.sub("", text):
         return "a number is written {{name:format}}, in small letters and without spaces inside a name"
-    for found in _FACT.finditer(text):
-        if found["format"] not in FORMATS:
-            return f"{{{{{found['name']}:{found['format']}}}}}: the format must be one of {', '.join(FORMATS)}"
-        if problem := problem_with(found["name"]):
+    for mark in _FACT.finditer(text):
+        if mark["format"] not in FORMATS:
+            return f"{{{{{mark['name']}:{mark['format']}}}}}: the format must be one of {', '.join(FORMATS)}"
+        if problem := problem_with(mark["name"]):
             return problem
     return ""
 

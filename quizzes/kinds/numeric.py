@@ -149,7 +149,7 @@ class PredictQuestion(Prompted):
             "measured": _words(measured, self.unit),
             "error": _error(value, measured),
         }
-        feedback = filled(_PLACEHOLDER.sub(lambda found: words[found[1]], self.feedback))
+        feedback = filled(_PLACEHOLDER.sub(lambda mark: words[mark[1]], self.feedback))
         return Grade(_is_close(value, measured, self.tolerance), feedback)
 
     def measured(self, trace: Trace) -> float:

@@ -74,17 +74,17 @@ def in_unit(value: float, unit: str) -> float:
 def parse(text: str, unit: str) -> float:
     """The number that was typed, in `unit`. ValueError says what was not understood, and how to write it."""
     plain = " ".join(text.replace("\u2212", "-").replace("×", "x").split())  # split: every kind of space
-    found = _NUMBER.fullmatch(plain[: _LONGEST + 1])
+    number = _NUMBER.fullmatch(plain[: _LONGEST + 1])
     remedy = "write digits, such as 1,234.5 or 1e3" + (f", with or without {unit}" if unit else "")
-    if len(plain) > _LONGEST or found is None or not any(mark.isdigit() for mark in found["number"]):
+    if len(plain) > _LONGEST or number is None or not any(mark.isdigit() for mark in number["number"]):
         raise ValueError(f"{_short(plain)} is not a number; {remedy}")
-    if found["unit"][:1] in tuple("0123456789,.+-"):
+    if number["unit"][:1] in tuple("0123456789,.+-"):
         raise ValueError(
             f"{_short(plain)} can be read in more than one way; {remedy}: a comma only between thousands"
         )
-    digits = found["number"].replace(",", "").replace(" ", "")
-    value = float(f"{digits}e{found['power'] or found['exponent'] or 0}")
-    value *= _conversion(found["unit"], unit)
+    digits = number["number"].replace(",", "").replace(" ", "")
+    value = float(f"{digits}e{number['power'] or number['exponent'] or 0}")
+    value *= _conversion(number["unit"], unit)
     if not math.isfinite(value):
         raise ValueError(f"{_short(plain)} is too large for a number; {remedy}")
     return value
@@ -93,13 +93,13 @@ def parse(text: str, unit: str) -> float:
 def _conversion(typed: str, unit: str) -> float:
     if not typed:
         return 1.0
-    given, asked = quantity(typed), quantity(unit)
-    if given.dimension != asked.dimension:
+    own, asked = quantity(typed), quantity(unit)
+    if own.dimension != asked.dimension:
         raise ValueError(
             f"the answer is asked for {f'in {unit}' if unit else 'without a unit'}, got {_short(typed)}; "
             "convert it, or leave the unit out"
         )
-    return given.size / asked.size
+    return own.size / asked.size
 
 
 def _spelled(unit: str) -> str:

@@ -60,8 +60,8 @@ class Classes:
         if not is_code(code):
             return None
         with self._database.reading() as connection:
-            found = connection.scalar(select(school_class.c.settings).where(school_class.c.code == code))
-        return None if found is None else _SETTINGS.validate_json(found)
+            settings = connection.scalar(select(school_class.c.settings).where(school_class.c.code == code))
+        return None if settings is None else _SETTINGS.validate_json(settings)
 
     def delete_class(self, code: str) -> None:
         """Forget a class and who joined it; what its members answered stays theirs."""

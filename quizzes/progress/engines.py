@@ -38,21 +38,21 @@ def engines(url: str | None, *, wait_s: float) -> Engines:
 
 def _address(url: str | None) -> URL:
     """The given address, or DATABASE_URL, or a SQLite file in the user's data folder."""
-    given = url or os.environ.get("DATABASE_URL")
-    if not given:
+    address = url or os.environ.get("DATABASE_URL")
+    if not address:
         return URL.create("sqlite", database=str(user_data_path("two-phases") / "progress.sqlite3"))
     try:
-        found = make_url(given)
+        parsed = make_url(address)
     except (ArgumentError, ValueError):
         raise ArgumentError("not the address of a database") from None  # the original would show a password
-    if found.drivername in {"postgres", "postgresql"}:
-        return found.set(drivername="postgresql+psycopg")
-    backend = found.get_backend_name()
+    if parsed.drivername in {"postgres", "postgresql"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    backend = parsed.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
         raise ArgumentError(f"{backend} is neither sqlite nor postgresql")
-    if backend == "sqlite" and found.database in {None, "", ":memory:"}:
+    if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
         raise ArgumentError("a SQLite database in memory keeps nothing")
-    return found
+    return parsed
 
 
 def _sqlite(url: URL, wait_s: float) -> Engines:
@@ -118,8 +118,8 @@ def _identity(path: Path | None) -> tuple[int, ...] | None:
     """Another file, or other rights on it, has another identity."""
     if path is None or not path.exists():
         return None
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_mode, found.st_uid
+    file = path.stat()
+    return file.st_dev, file.st_ino, file.st_mode, file.st_uid
 
 
 def _postgresql(url: URL, wait_s: float) -> Engines:

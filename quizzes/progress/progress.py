@@ -163,8 +163,8 @@ class Progress(Classes):
         if not is_key(key):
             return None
         with self._database.reading() as connection:
-            found = connection.execute(select(learner).where(learner.c.key == key)).one_or_none()
-        return None if found is None or found.lesson is None else (found.lesson, found.section)
+            row = connection.execute(select(learner).where(learner.c.key == key)).one_or_none()
+        return None if row is None or row.lesson is None else (row.lesson, row.section)
 
     def export(self, key: str) -> str:
         """Everything that is stored about a learner, as JSON: all answers, not only the newest."""

@@ -47,8 +47,8 @@ def _people(code: str) -> None:
     nicknames = saved.progress().members(code)
     num_active = len({row.member for row in saved.progress().results(code)})
     st.text(f"{len(nicknames)} joined, {num_active} of them answered something.")
-    if given := sorted(filter(None, nicknames), key=str.casefold):
-        st.text("Nicknames: " + ", ".join(given))
+    if names := sorted(filter(None, nicknames), key=str.casefold):
+        st.text("Nicknames: " + ", ".join(names))
 
 
 def _results(code: str, lesson: Lesson) -> None:
@@ -57,10 +57,10 @@ def _results(code: str, lesson: Lesson) -> None:
     results = question_results(saved.progress().results(code), state.quizzes()[0].get(lesson.quiz, []))
     with framed("class-ideas"):
         st.markdown("**By idea**")
-        for idea, found in idea_results(results).items():
-            graded = found.num_right + found.num_wrong
-            words = f"{found.num_right} of {graded} answers right" if graded else "not answered yet"
-            _bar(f"idea-{idea}", found.num_right, graded, f"{idea_name(idea)}: {words}", is_right=True)
+        for idea, idea_result in idea_results(results).items():
+            graded = idea_result.num_right + idea_result.num_wrong
+            words = f"{idea_result.num_right} of {graded} answers right" if graded else "not answered yet"
+            _bar(f"idea-{idea}", idea_result.num_right, graded, f"{idea_name(idea)}: {words}", is_right=True)
     for result in results:
         with framed(f"class-{result.question.id}"):
             _question(result)
@@ -71,23 +71,23 @@ def _question(result: QuestionResult) -> None:
     open_ = result.num_answered - result.num_right - result.num_wrong
     counts = f"{result.num_answered} answered: {result.num_right} right, {result.num_wrong} wrong"
     st.caption(counts + (f", {open_} for the learner to judge" if open_ else ""))
-    for place, given in enumerate(result.given[:8]):
-        _given(given, result, place)
+    for place, answer in enumerate(result.given[:8]):
+        _given(answer, result, place)
     if len(result.given) > 8:
         st.caption(f"and {len(result.given) - 8} other answers, all in the CSV file")
-    if not any(given.is_ours for given in result.given):
+    if not any(answer.is_ours for answer in result.given):
         with st.expander("The right answer"):
             st.markdown(answer_key(result.question) or "Each learner's own run decides.")
 
 
-def _given(given: Given, result: QuestionResult, place: int) -> None:
-    verdict = _VERDICTS.get(given.is_right, "")  # type: ignore[arg-type]  # None: not judged
-    if given.is_ours:
-        words = f"{'✓' if given.is_right else '✗'} {verdict} · {given.text}: {given.num_learners}"
+def _given(answer: Given, result: QuestionResult, place: int) -> None:
+    verdict = _VERDICTS.get(answer.is_right, "")  # type: ignore[arg-type]  # None: not judged
+    if answer.is_ours:
+        words = f"{'✓' if answer.is_right else '✗'} {verdict} · {answer.text}: {answer.num_learners}"
         name = f"{result.question.id}-{place}"
-        _bar(name, given.num_learners, result.num_answered, words, is_right=bool(given.is_right))
+        _bar(name, answer.num_learners, result.num_answered, words, is_right=bool(answer.is_right))
     else:
-        st.text(f"{given.num_learners} × {given.text}" + (f", {verdict}" if verdict else ""))
+        st.text(f"{answer.num_learners} × {answer.text}" + (f", {verdict}" if verdict else ""))
 
 
 def _bar(name: str, count: int, total: int, words: str, *, is_right: bool) -> None:

@@ -51,7 +51,7 @@ class IdeaResult:
 
 def question_results(answers: Sequence[ClassAnswer], questions: Iterable[Question]) -> list[QuestionResult]:
     """One per question, whether or not anybody answered it."""
-    return [_result(one, [row for row in answers if row.question_id == one.id]) for one in questions]
+    return [_result(question, [row for row in answers if row.question_id == question.id]) for question in questions]
 
 
 def idea_results(results: Iterable[QuestionResult]) -> dict[str, IdeaResult]:
@@ -84,14 +84,14 @@ def to_csv(results: Mapping[str, Sequence[QuestionResult]]) -> str:
     file = io.StringIO()
     write = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     write.writerow(["lesson", "question", "idea", "prompt", "right answer", "answer", "is right", "learners"])
-    for lesson, found in results.items():
-        for result in found:
-            one = result.question
-            start = [lesson, one.id, one.idea, one.spoken_prompt, answer_key(one)]
-            for given in result.given:
-                verdict = {True: "yes", False: "no", None: "not judged"}[given.is_right]
-                cells = map(harmless_cell, [*start, given.text, verdict])
-                write.writerow([*cells, given.num_learners])
+    for lesson, lesson_results in results.items():
+        for result in lesson_results:
+            question = result.question
+            start = [lesson, question.id, question.idea, question.spoken_prompt, answer_key(question)]
+            for answer in result.given:
+                verdict = {True: "yes", False: "no", None: "not judged"}[answer.is_right]
+                cells = map(harmless_cell, [*start, answer.text, verdict])
+                write.writerow([*cells, answer.num_learners])
     return file.getvalue()
 
 
@@ -107,8 +107,8 @@ def _given(question: Question, answers: Sequence[ClassAnswer]) -> list[Given]:
             right = question.right().split(",")
             texts = {option.id: option.text for option in question.asked("").options}
             return [
-                Given(texts[one.id], is_ours=True, num_learners=chosen[one.id], is_right=one.id in right)
-                for one in question.choices
+                Given(texts[choice.id], is_ours=True, num_learners=chosen[choice.id], is_right=choice.id in right)
+                for choice in question.choices
             ]
         case _:
             counts = Counter((row.answer.given.strip(), row.answer.is_correct) for row in answers)
@@ -118,10 +118,10 @@ def _given(question: Question, answers: Sequence[ClassAnswer]) -> list[Given]:
             ]
 
 
-def _words(question: Question, given: str) -> str:
+def _words(question: Question, answer: str) -> str:
     """An answer as it reads: the texts in place of the ids of options."""
     texts = {option.id: option.text for option in question.asked("").options}
     if not texts:
-        return given
+        return answer
     between = ", then " if isinstance(question, OrderQuestion) else "; "
-    return between.join(texts.get(one, one) for one in given.split(","))
+    return between.join(texts.get(part, part) for part in answer.split(","))

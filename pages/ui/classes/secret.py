@@ -39,14 +39,14 @@ class Tries:
         self._now, self._lock = now, threading.Lock()
         self._wrong: OrderedDict[str, _Wrong] = OrderedDict()
 
-    def problem(self, who: str, given: str, right: str) -> str:
+    def problem(self, who: str, typed: str, right: str) -> str:
         """Why this try opens nothing; empty if it is the secret."""
         with self._lock:
             wrong = self._wrong.get(who, _Wrong())
             left_s = wrong.open_at_s - self._now()
             if left_s > 0:
                 return f"There was a wrong try: the next one is read in {math.ceil(left_s)} s."
-            if right and hmac.compare_digest(given.encode(errors="replace"), right.encode()):
+            if right and hmac.compare_digest(typed.encode(errors="replace"), right.encode()):
                 self._wrong.pop(who, None)
                 return ""
             wrong.open_at_s = self._now() + min(2.0 ** min(wrong.count, 10), MAX_WAIT_S)
@@ -89,8 +89,8 @@ def is_teacher() -> bool:
 
 def secret() -> str:
     """The teacher's secret; empty if none is set that would protect anything."""
-    found = os.environ.get(VARIABLE, "")
-    return found if len(found) >= MIN_SECRET_CHARS else ""
+    value = os.environ.get(VARIABLE, "")
+    return value if len(value) >= MIN_SECRET_CHARS else ""
 
 
 def sign_in() -> None:
@@ -104,11 +104,11 @@ def sign_out() -> None:
 
 
 def _sign_in() -> None:
-    here, given = state.tab(), str(state.widget_value("class-secret") or "")
+    here, typed = state.tab(), str(state.widget_value("class-secret") or "")
     state.set_widget("class-secret", "")
-    if not given:
+    if not typed:
         return  # emptied by the line above, or by the learner
     who = f"{state.learner()} {st.context.ip_address}"
-    here.problems[_SIGN_IN] = tries().problem(who, given, secret())
+    here.problems[_SIGN_IN] = tries().problem(who, typed, secret())
     if not here.problems[_SIGN_IN]:
         teachers().add(state.learner())

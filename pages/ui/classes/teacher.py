@@ -22,7 +22,7 @@ def new_class() -> None:
     names = {lesson.id: f"{lesson.number}. {lesson.title}" for lesson in course().lessons}
     with st.expander("Make an assignment", key="card-class-new"):
         st.text_input("Name of the class, as your learners see it", key="class-name", max_chars=MAX_NAME_CHARS)
-        st.multiselect("Lessons", list(names), format_func=lambda one: names[one], key="class-lessons")
+        st.multiselect("Lessons", list(names), format_func=lambda lesson_id: names[lesson_id], key="class-lessons")
         st.text_input("Prompt and sampling settings (optional): a link from Step through, Export", key="class-link")
         st.text_input("Model (optional): learners are told where another one answers", key="class-model")
         st.button("Make the link", key="class-make", type="primary", on_click=_make, args=(tuple(names),))
@@ -35,7 +35,7 @@ def _make(known: tuple[str, ...]) -> None:
     here.problems.pop(_NEW, None)
     address = str(state.widget_value("class-link") or "").strip()
     model = str(state.widget_value("class-model") or "").strip()[:200]
-    lessons = tuple(one for one in known if isinstance(chosen, list) and one in chosen)
+    lessons = tuple(lesson_id for lesson_id in known if isinstance(chosen, list) and lesson_id in chosen)
     try:
         if not lessons:
             raise ValueError("no lesson is chosen; choose at least one")
@@ -50,7 +50,7 @@ def _make(known: tuple[str, ...]) -> None:
 
 def show_class(classes: list[Class]) -> None:
     """One class: its link, and what its members answered as it comes in."""
-    by_code = {one.code: one for one in classes}
+    by_code = {school_class.code: school_class for school_class in classes}
     code = st.selectbox(
         "Class", list(by_code), format_func=lambda code: _label(by_code[code]), key="class-shown", width=480
     )
@@ -59,17 +59,19 @@ def show_class(classes: list[Class]) -> None:
     assignment = from_settings(by_code[code].settings)
     st.caption("The link for your learners")
     st.code(f"{state.page_address()}?class={code}", language=None, wrap_lines=True)
-    lessons = {f"{one.number}. {one.title}": one for one in course().lessons if one.id in assignment.lessons}
+    lessons = {
+        f"{lesson.number}. {lesson.title}": lesson for lesson in course().lessons if lesson.id in assignment.lessons
+    }
     chosen = st.selectbox("Lesson", list(lessons), key="class-lesson", width=480)
     live_answers(code, chosen, lessons[chosen] if chosen else None)
-    _end(code, {name: one.quiz for name, one in lessons.items()})
+    _end(code, {name: lesson.quiz for name, lesson in lessons.items()})
 
 
-def _label(one: Class) -> str:
-    assignment = from_settings(one.settings)
-    lessons = len(assignment.lessons)
-    made = f"{one.created_at:%Y-%m-%d %H:%M} UTC"
-    return f"{assignment.name or 'Class'} ({one.code}), made {made}: {lessons} lesson{'s' * (lessons != 1)}"
+def _label(school_class: Class) -> str:
+    assignment, created_at = from_settings(school_class.settings), school_class.created_at
+    num_lessons = len(assignment.lessons)
+    words = f"{num_lessons} lesson{'s' * (num_lessons != 1)}"
+    return f"{assignment.name or 'Class'} ({school_class.code}), made {created_at:%Y-%m-%d %H:%M} UTC: {words}"
 
 
 def _end(code: str, quiz_of: Mapping[str, str]) -> None:

@@ -95,7 +95,7 @@ def _first_use(lesson: Lesson, term: str) -> Section | None:
             section
             for section in lesson.sections
             for part in section.parts
-            if isinstance(part, Text | Takeaway) and term in [one for _, one in marks_in(part.markdown)]
+            if isinstance(part, Text | Takeaway) and term in [name for _, name in marks_in(part.markdown)]
         ),
         None,
     )
@@ -103,15 +103,15 @@ def _first_use(lesson: Lesson, term: str) -> Section | None:
 
 def _end(lesson: Lesson, known: Course) -> None:
     st.header("You can now", anchor="you-can-now")
-    st.markdown("\n".join(f"- {written(one, known.glossary)}" for one in lesson.can))
-    following = next((one for one in known.lessons if one.number > lesson.number), None)
+    st.markdown("\n".join(f"- {written(skill, known.glossary)}" for skill in lesson.can))
+    following = next((later for later in known.lessons if later.number > lesson.number), None)
     with st.container(horizontal=True, gap="small", key="lesson-next"):
         if following:
             st.page_link(page_of(following), label=f"Next: {following.number}. {following.title}")
         st.page_link("../learn/lessons.py", label="All lessons")
     if terms := terms_in(lesson):
         st.header("Terms", anchor="terms")
-        for term in (known.glossary[one] for one in terms if one in known.glossary):
+        for term in (known.glossary[name] for name in terms if name in known.glossary):
             st.subheader(term.term, anchor=term.id)
             st.markdown(written(term.text, known.glossary))
             if section := _first_use(lesson, term.id):

@@ -105,21 +105,23 @@ def settings_of(name: str, spelled: str) -> object:
         raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
     kind = EXPERIMENTS[name].settings
     types = get_type_hints(kind)
-    known = [one.name for one in fields(kind)]
-    given: dict[str, object] = {}
+    known = [setting.name for setting in fields(kind)]
+    values: dict[str, object] = {}
     for part in shlex.split(spelled):
         key, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"{name}: {part!r} is not key=value; quote a value that has spaces")
         if key not in known:
             raise ValueError(f"{name}: no setting {key!r}; there are {', '.join(known)}")
-        if key in given:
+        if key in values:
             raise ValueError(f"{name}: {key!r} is set twice")
-        given[key] = value.split(",") if get_origin(types[key]) is tuple else value
+        values[key] = value.split(",") if get_origin(types[key]) is tuple else value
     try:
-        return TypeAdapter(kind).validate_python(given)
+        return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        problems = "; ".join(f"{one['loc'][0]}: {one['msg']}, got {one['input']!r}" for one in error.errors())
+        problems = "; ".join(
+            f"{mistake['loc'][0]}: {mistake['msg']}, got {mistake['input']!r}" for mistake in error.errors()
+        )
         raise ValueError(f"{name}: {problems}") from error
 
 
@@ -128,6 +130,6 @@ def draw(name: str, spelled: str, *, number: int = 1) -> None:
 
     The first keeps the key it has in its lab, for which the style sheet has reserved its height.
     """
-    one = EXPERIMENTS[name]
-    key = str(inspect.signature(one.draw).parameters["key"].default)
-    one.draw(settings_of(name, spelled), key=key if number == 1 else f"{key}-{number}", is_fixed=True)
+    experiment = EXPERIMENTS[name]
+    key = str(inspect.signature(experiment.draw).parameters["key"].default)
+    experiment.draw(settings_of(name, spelled), key=key if number == 1 else f"{key}-{number}", is_fixed=True)

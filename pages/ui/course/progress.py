@@ -55,11 +55,11 @@ def _keep(lesson_id: str, section: str) -> None:
 def place() -> str | None:
     """Id of the lesson the learner was last in; None if there is none, or it cannot be read."""
     try:
-        found = saved.progress().resume(saved.key())
+        lesson_and_section = saved.progress().resume(saved.key())
     except ProgressError as error:
         log.warning("The place was not read: %s", error)
         return None
-    return found[0] if found else None
+    return lesson_and_section[0] if lesson_and_section else None
 
 
 def course_words(lessons: tuple[Lesson, ...]) -> str:

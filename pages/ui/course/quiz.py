@@ -48,7 +48,9 @@ def one_by_one(questions: Sequence[Question], *, key: str) -> None:
     place = first if chosen is None else chosen
     line = st.empty()
     ask(questions[place])  # a prediction may be graded while it is drawn
-    line.caption(f"Question {place + 1} of {len(questions)}. {score([standing(one) for one in questions])}")
+    line.caption(
+        f"Question {place + 1} of {len(questions)}. {score([standing(question) for question in questions])}"
+    )
     if place + 1 < len(questions):
         st.button("Next question", key=f"{key}-next", on_click=state.set_widget, args=(f"{key}-place", place + 1))
 
@@ -68,12 +70,12 @@ def show_problems() -> None:
             st.button("Try again", key="read-earlier-again", on_click=saved.read_again)
     if problems := state.quizzes()[1]:
         with st.expander(f"{len(problems)} faults in the quiz files; those questions are left out"):
-            st.text("\n".join(f"{one.path.name}:{one.line}: {one.words}" for one in problems))
+            st.text("\n".join(f"{fault.path.name}:{fault.line}: {fault.words}" for fault in problems))
 
 
 def missed() -> list[str]:
     """Questions whose newest answer was wrong and that can be asked again without a run."""
-    return [name for name, one in _repeatable().items() if standing(one) == "wrong"]
+    return [name for name, question in _repeatable().items() if standing(question) == "wrong"]
 
 
 def due() -> list[str]:
@@ -92,15 +94,17 @@ def predictions() -> list[Lesson]:
 
 
 def _repeatable() -> dict[str, Question]:
-    return {name: one for name, one in state.questions().items() if not isinstance(one, PredictQuestion)}
+    return {
+        name: question for name, question in state.questions().items() if not isinstance(question, PredictQuestion)
+    }
 
 
 def begin_review(ids: Sequence[str]) -> None:
     """Ask these again, as if for the first time."""
     answering = state.tab().answering
     saved.read_again()  # what this tab knew of them is taken away next; the database still has it
-    for one in ids:
-        ask_anew(one)
+    for question_id in ids:
+        ask_anew(question_id)
     answering.review, answering.review_place = tuple(ids), 0
 
 

@@ -17,13 +17,13 @@ def end_others(browser: str) -> None:
     server, own = runtime.get_instance(), here.session_id
 
     def end() -> None:
-        for one in server._session_mgr.list_sessions():
-            tab = one.session.session_state.filtered_state.get("tab")
-            if one.session.id == own or not isinstance(tab, Tab) or tab.browser != browser:
+        for info in server._session_mgr.list_sessions():
+            tab = info.session.session_state.filtered_state.get("tab")
+            if info.session.id == own or not isinstance(tab, Tab) or tab.browser != browser:
                 continue
-            if server.is_active_session(one.session.id):
-                one.session.request_rerun(None)
+            if server.is_active_session(info.session.id):
+                info.session.request_rerun(None)
             else:
-                server.close_session(one.session.id)
+                server.close_session(info.session.id)
 
     server._get_async_objs().eventloop.call_soon_threadsafe(end)

@@ -68,29 +68,29 @@ def _ask_judgement(question: WrittenQuestion) -> None:
 
 def judge(question_id: str, is_correct: bool) -> None:
     """The learner compared a written answer with the rubric."""
-    question, found = state.questions()[question_id], state.tab().answering.answers.get(question_id)
-    if isinstance(question, WrittenQuestion) and found is not None:
-        judged = replace(found, grade=replace(found.grade, is_correct=is_correct))
+    question, answer = state.questions()[question_id], state.tab().answering.answers.get(question_id)
+    if isinstance(question, WrittenQuestion) and answer is not None:
+        judged = replace(answer, grade=replace(answer.grade, is_correct=is_correct))
         _keep(question, judged, secrets.token_urlsafe(16))
 
 
 def answered(question: Question) -> Answer | None:
     """This tab's answer, or the one kept from an earlier visit, graded anew."""
-    found = state.tab().answering.answers.get(question.id)
-    if found is None and (before := saved.earlier().answers.get(question.id)):
+    answer = state.tab().answering.answers.get(question.id)
+    if answer is None and (before := saved.earlier().answers.get(question.id)):
         try:
-            found = Answer(before.given, question.grade(before.given))
+            answer = Answer(before.given, question.grade(before.given))
         except ValueError:  # the question has changed since, or it needs a run
             return None
-    return found
+    return answer
 
 
 def standing(question: Question) -> Standing:
     """How the newest answer fared, in this tab or before."""
-    found, before = state.tab().answering.answers.get(question.id), saved.earlier().answers.get(question.id)
-    if found is None and before is None:
+    answer, before = state.tab().answering.answers.get(question.id), saved.earlier().answers.get(question.id)
+    if answer is None and before is None:
         return "open"
-    is_correct = found.grade.is_correct if found else before.is_correct if before else None
+    is_correct = answer.grade.is_correct if answer else before.is_correct if before else None
     return "yours to judge" if is_correct is None else "right" if is_correct else "wrong"
 
 
@@ -163,28 +163,28 @@ def _take_in(question: PredictQuestion) -> Answer | None:
 
 def _hold(question: PredictQuestion, guess: str, trace: Trace, run: str, where: str) -> Answer:
     grade = question.grade(guess, trace)
-    found = Answer(guess, replace(grade, feedback=f"{grade.feedback} {where}".strip()))
+    answer = Answer(guess, replace(grade, feedback=f"{grade.feedback} {where}".strip()))
     act = hashlib.sha256(f"{question.id}\n{run}".encode()).hexdigest()[:32]  # a reload finds the same run
-    _keep(question, found, act)
-    return found
+    _keep(question, answer, act)
+    return answer
 
 
-def _keep(question: Question, found: Answer, submission: str) -> None:
+def _keep(question: Question, answer: Answer, submission: str) -> None:
     """In this tab, and in the database. The same answer again, such as a double click, is one act of answering."""
     here = state.tab()
-    here.answering.answers[question.id] = found
-    act = (found.given, found.grade.is_correct)
+    here.answering.answers[question.id] = answer
+    act = (answer.given, answer.grade.is_correct)
     name = state.remembered(f"submission {question.id}", act, lambda: submission)
     here.problems.pop(_unsaved(question.id), None)
-    problem = saved.save(question, found.given, found.grade, submission=name)
+    problem = saved.save(question, answer.given, answer.grade, submission=name)
     if problem:
         here.problems[_unsaved(question.id)] = problem
 
 
 def save_again(question_id: str) -> None:
     """The database was away; the answer is still in this tab."""
-    if found := state.tab().answering.answers.get(question_id):
-        _keep(state.questions()[question_id], found, secrets.token_urlsafe(16))
+    if answer := state.tab().answering.answers.get(question_id):
+        _keep(state.questions()[question_id], answer, secrets.token_urlsafe(16))
 
 
 def ask_anew(question_id: str) -> None:

@@ -73,24 +73,22 @@ def _prompt_key(question: PredictQuestion) -> str:
     return f"prompt-{question.id}"
 
 
-def _run_line(
-    question: PredictQuestion, said: str, job: Job[Trace], found: Experiment[Trace] | None
-) -> Trace | None:
-    is_running = bool(found and found.is_running)
+def _run_line(question: PredictQuestion, said: str, job: Job[Trace], run: Experiment[Trace] | None) -> Trace | None:
+    is_running = bool(run and run.is_running)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"run-{question.id}-measure"):
         # one button of one type throughout: the keyboard's focus stays on it; while it runs, pressing does nothing
         st.button(
-            "Running" if is_running else "Run again" if found else "Run",
+            "Running" if is_running else "Run again" if run else "Run",
             key=f"run-{question.id}",
             on_click=actions.start_measuring,
             args=(job,),
         )
-        if found and is_running:
+        if run and is_running:
             st.button("Cancel", key=f"cancel-{question.id}", on_click=actions.cancel_measuring, args=(job,))
             with st.container(key=f"run-{question.id}-progress"):
-                st.progress(min(found.report.fraction, 1.0), found.report.doing or "waiting for its turn")
+                st.progress(min(run.report.fraction, 1.0), run.report.doing or "waiting for its turn")
         else:
-            why = state.tab().problems.get(job.name) or (found.problem if found else "")
+            why = state.tab().problems.get(job.name) or (run.problem if run else "")
             st.text(why or f"{said} The run: this prompt, up to {NUM_TOKENS} tokens, greedy.")
     clock(
         is_running=is_running,
@@ -99,9 +97,9 @@ def _run_line(
         key=f"{question.id}-clock",
         on_tick=lambda key: None,
     )
-    if found is None:
+    if run is None:
         return None
-    return found.report.partial if is_running else found.result
+    return run.report.partial if is_running else run.result
 
 
 def _show_run(trace: Trace, question_id: str) -> None:

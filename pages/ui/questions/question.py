@@ -59,10 +59,10 @@ def given(question: Question, seed: str, read: Callable[[str], object]) -> str:
     options = question.asked(seed).options
     match question:
         case MultipleQuestion():
-            return ",".join(one.id for place, one in enumerate(options) if read(f"{key}-{place}"))
+            return ",".join(option.id for place, option in enumerate(options) if read(f"{key}-{place}"))
         case OrderQuestion():
             places = [read(f"{key}-{place}") for place in range(len(options))]
-            return ",".join(str(one) for one in places if one is not None)
+            return ",".join(str(item) for item in places if item is not None)
         case ChoiceQuestion() | NumberQuestion() | TermQuestion() | WrittenQuestion() | PredictQuestion():
             value = read(key)
             return "" if value is None else str(value)

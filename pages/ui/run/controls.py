@@ -129,15 +129,15 @@ def _status(screen: Screen) -> str:
     if trace is None:
         return "The run was reset. Prefill begins a new one." if screen.can_undo else _model_words()
     decodes = screen.shown
-    told = [changed(screen.unlike)] if screen.unlike else []
-    told += [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
-    told.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
+    parts = [changed(screen.unlike)] if screen.unlike else []
+    parts += [f"1 prefill, {decodes} decode{'s' * (decodes != 1)}"]
+    parts.append(f"{trace.steps[screen.shown].context_len:,} tokens in the cache")
     if num := trace.metadata.num_left_out:
         have = "character has" if num == 1 else "characters have"
-        told.append(f"{num:,} {have} no token and {'is' if num == 1 else 'are'} left out")
+        parts.append(f"{num:,} {have} no token and {'is' if num == 1 else 'are'} left out")
     if screen.is_newest and trace.stop_reason:
-        told.append(f"stopped: {_STOPS[trace.stop_reason]}")
-    return " · ".join(told)
+        parts.append(f"stopped: {_STOPS[trace.stop_reason]}")
+    return " · ".join(parts)
 
 
 def changed(parts: Sequence[str]) -> str:

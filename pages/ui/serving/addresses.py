@@ -63,8 +63,8 @@ def canonical(path: str) -> str | None:
     name = slug(path)
     if name in ("", START.path):
         return ""
-    found = _other_names().get(re.sub(r"^lessons?-0*(?=\d)", "lesson-", name))
-    return found if found != path else None
+    address = _other_names().get(re.sub(r"^lessons?-0*(?=\d)", "lesson-", name))
+    return address if address != path else None
 
 
 def _other_names() -> dict[str, str]:

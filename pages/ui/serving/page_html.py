@@ -57,7 +57,9 @@ def _preview(page: Page, title: str, url: URL, base: str) -> str:
 @cache
 def content_policy() -> str:
     scripts = re.findall(r"<script>(.*?)</script>", (STREAMLIT / "index.html").read_text(), flags=re.DOTALL)
-    digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in [*scripts, _SCRIPT]]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in [*scripts, _SCRIPT]
+    ]
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'self'; script-src 'self' blob: {hashes}; style-src 'self' 'unsafe-inline'; "
