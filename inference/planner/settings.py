@@ -70,18 +70,14 @@ def defaults(settings: PlanSettings) -> Efficiency:
 def rates(settings: PlanSettings) -> Efficiency:
     """Those in force. ValueError names the one that is out of range."""
     fitted = defaults(settings)
+    typed = {name: getattr(settings, name) for name in ("bandwidth_share", "flops_share", "attention_share")}
+    shares = {name: SHARE.number(name, share) for name, share in typed.items() if share is not None}
     return replace(
         fitted,
-        bandwidth_share=_share("bandwidth_share", settings.bandwidth_share, fitted.bandwidth_share),
-        flops_share=_share("flops_share", settings.flops_share, fitted.flops_share),
-        attention_share=_share("attention_share", settings.attention_share, fitted.attention_share),
+        **shares,  # type: ignore[arg-type]  # by name
         layer_s=_scaled("layer_us", settings.layer_us, LAYER_US, MICRO, fitted.layer_s),
         is_overlapped=fitted.is_overlapped if settings.is_overlapped is None else settings.is_overlapped,
     )
-
-
-def _share(name: str, value: float | None, fitted: float) -> float:
-    return fitted if value is None else SHARE.number(name, value)
 
 
 def deployment(settings: PlanSettings) -> Deployment:
