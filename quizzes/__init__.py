@@ -3,8 +3,8 @@
 from itertools import chain
 from pathlib import Path
 
-from quizzes.kinds.chosen import Choice, ChoiceQuestion, Item, MultipleQuestion, OrderQuestion
-from quizzes.kinds.content import Answer, Asked, Grade, Option, PartCheck, PointCheck
+from quizzes.kinds.chosen import Choice, ChoiceQuestion, MultipleQuestion, OrderQuestion
+from quizzes.kinds.content import Answer, Asked, Grade, Item, Option, PartCheck, PointCheck
 from quizzes.kinds.numeric import Mistake, NumberQuestion, PredictQuestion
 from quizzes.kinds.questions import Question
 from quizzes.kinds.worded import MAX_ANSWER_CHARS, MAX_TERM_CHARS, Point, TermQuestion, WrittenQuestion

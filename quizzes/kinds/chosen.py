@@ -7,11 +7,9 @@ from pydantic import Field, model_validator
 
 from quizzes.kinds.content import (
     Asked,
-    Content,
     Flag,
     Grade,
-    Id,
-    Option,
+    Item,
     PartCheck,
     Prompted,
     Text,
@@ -22,9 +20,7 @@ from quizzes.kinds.content import (
 from quizzes.kinds.filled import filled
 
 
-class Choice(Content):
-    id: Id
-    text: Text
+class Choice(Item):
     is_correct: Flag
     feedback: Text
 
@@ -45,9 +41,7 @@ class ChoiceQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: no feedback, nothing about which choice is right."""
-        options = shuffled(
-            (Option(choice.id, choice.text) for choice in self.choices), seed=seed, question_id=self.id
-        )
+        options = shuffled(self.choices, seed=seed, question_id=self.id)
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:
@@ -90,9 +84,7 @@ class MultipleQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: neither feedback nor how many are right."""
-        options = shuffled(
-            (Option(choice.id, choice.text) for choice in self.choices), seed=seed, question_id=self.id
-        )
+        options = shuffled(self.choices, seed=seed, question_id=self.id)
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:
@@ -122,11 +114,6 @@ class MultipleQuestion(Prompted):
         return tuple(",".join(sorted(right ^ {choice.id})) for choice in self.choices if right ^ {choice.id})
 
 
-class Item(Content):
-    id: Id
-    text: Text
-
-
 class OrderQuestion(Prompted):
     """Things to put in order; the file has them in the right one."""
 
@@ -141,7 +128,7 @@ class OrderQuestion(Prompted):
 
     def asked(self, seed: str) -> Asked:
         """What may be sent before an answer: the items, shuffled."""
-        options = shuffled((Option(item.id, item.text) for item in self.items), seed=seed, question_id=self.id)
+        options = shuffled(self.items, seed=seed, question_id=self.id)
         return Asked(self.id, self.kind, self.spoken_prompt, options)
 
     def grade(self, given: object) -> Grade:

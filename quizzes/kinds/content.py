@@ -94,16 +94,23 @@ class Prompted(Content):
         return filled(self.prompt)
 
 
-def shuffled(options: Iterable[Option], *, seed: str, question_id: str) -> tuple[Option, ...]:
+class Item(Content):
+    """What can be chosen or put in order."""
+
+    id: Id
+    text: Text
+
+
+def shuffled(items: Iterable[Item], *, seed: str, question_id: str) -> tuple[Option, ...]:
     """In an order that depends on the seed and the question only, with the numbers in their texts.
 
     Sorted by digest rather than random.shuffle: the same in every process and Python version.
     """
 
-    def digest(option: Option) -> bytes:
-        return hashlib.sha256(f"{seed}\n{question_id}\n{option.id}".encode()).digest()
+    def digest(item: Item) -> bytes:
+        return hashlib.sha256(f"{seed}\n{question_id}\n{item.id}".encode()).digest()
 
-    return tuple(Option(option.id, filled(option.text)) for option in sorted(options, key=digest))
+    return tuple(Option(item.id, filled(item.text)) for item in sorted(items, key=digest))
 
 
 def check_distinct(rows: Iterable[Content], fields: Iterable[str], *, what: Literal["choice", "item"]) -> None:
