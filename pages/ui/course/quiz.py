@@ -8,6 +8,7 @@ import streamlit as st
 from lessons import Lesson
 from pages.ui import state
 from pages.ui.course.course import course
+from pages.ui.course.progress import show_problem
 from pages.ui.learner import saved
 from pages.ui.questions.answers import Standing, ask, ask_anew, standing
 from quizzes import PredictQuestion, Question
@@ -64,10 +65,7 @@ def score(standings: Sequence[Standing]) -> str:
 
 def show_problems() -> None:
     """What could not be read, in words: earlier answers, and questions with a fault in their file."""
-    if problem := saved.earlier().problem:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.text(f"Your earlier answers cannot be read: {problem}")
-            st.button("Try again", key="read-earlier-again", on_click=saved.read_again)
+    show_problem()
     if problems := state.quizzes()[1]:
         with st.expander(f"{len(problems)} faults in the quiz files; those questions are left out"):
             st.text("\n".join(f"{fault.path.name}:{fault.line}: {fault.words}" for fault in problems))
