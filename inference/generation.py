@@ -199,7 +199,7 @@ class Generation:
         text = tokens.newest_text(
             self.engine.tokenizer,
             [step.token_id for step in steps],
-            num_told=next((told for told in range(len(steps) - 1, 0, -1) if steps[told - 1].text), 0),
+            num_told=next((length for length in range(len(steps) - 1, 0, -1) if steps[length - 1].text), 0),
             is_last=self.finished,
         )
         steps[-1] = replace(steps[-1], text=text)

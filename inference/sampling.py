@@ -70,20 +70,20 @@ def step_rng(seed: int, index: int) -> torch.Generator:
 
 def _processors(params: SamplingParams, vocab_size: int) -> list[tuple[str, Any]]:
     """Those whose setting changes anything, in the order they run."""
-    found: dict[str, Any] = {}
+    processors: dict[str, Any] = {}
     if params.logit_bias:
         params.check_vocabulary(vocab_size)
         bias = {(token_id,): float(value) for token_id, value in params.logit_bias.items()}
-        found["logit bias"] = SequenceBiasLogitsProcessor(bias)
+        processors["logit bias"] = SequenceBiasLogitsProcessor(bias)
     if params.repetition_penalty != 1:
-        found["repetition penalty"] = RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty))
+        processors["repetition penalty"] = RepetitionPenaltyLogitsProcessor(float(params.repetition_penalty))
     if not params.is_greedy:
         if params.temperature != 1:
-            found["temperature"] = TemperatureLogitsWarper(float(params.temperature))
+            processors["temperature"] = TemperatureLogitsWarper(float(params.temperature))
         if params.top_k:
-            found["top-k"] = TopKLogitsWarper(params.top_k)
+            processors["top-k"] = TopKLogitsWarper(params.top_k)
         if params.top_p < 1:
-            found["top-p"] = TopPLogitsWarper(float(params.top_p))
+            processors["top-p"] = TopPLogitsWarper(float(params.top_p))
         if params.min_p:
-            found["min-p"] = MinPLogitsWarper(float(params.min_p))
-    return [(name, found[name]) for name in params.order if name in found]
+            processors["min-p"] = MinPLogitsWarper(float(params.min_p))
+    return [(name, processors[name]) for name in params.order if name in processors]

@@ -83,7 +83,7 @@ class PrefillTerms:
 def prefill_terms(spec: ModelSpec, ceilings: Ceilings, num_tokens: int) -> PrefillTerms:
     """The estimate of a prefill in three terms; they add up to its `total_s`."""
     whole = estimate(spec, ceilings, num_query_tokens=num_tokens, context_len=num_tokens)
-    one = estimate(spec, ceilings, num_query_tokens=1, context_len=1)
+    decode = estimate(spec, ceilings, num_query_tokens=1, context_len=1)
     shared_s = whole.overhead_s + whole.matmul_s + whole.elementwise_s
-    floor_s = min(one.overhead_s + one.matmul_s + one.elementwise_s, shared_s)
+    floor_s = min(decode.overhead_s + decode.matmul_s + decode.elementwise_s, shared_s)
     return PrefillTerms(floor_s=floor_s, linear_s=shared_s - floor_s, quadratic_s=whole.attention_s)

@@ -29,8 +29,8 @@ def serving_job(plans: Sequence[ServingPlan]) -> Job[BatchingComparison]:
 
 
 def _check_context(plan: ServingPlan, engine: "Engine") -> None:
-    for number, one in enumerate(plan.arrivals, 1):
-        longest = one.prompt_tokens + one.output_tokens
+    for number, arrival in enumerate(plan.arrivals, 1):
+        longest = arrival.prompt_tokens + arrival.output_tokens
         if longest > engine.spec.max_context:
             raise ValueError(
                 f"Request {number} reaches {longest:,} tokens, the model's context holds "
@@ -46,5 +46,7 @@ def _held_bytes(plan: ServingPlan, engine: "Engine") -> float:
 
 
 def _words(plan: ServingPlan) -> str:
-    asked = ", ".join(f"{one.before_pass}/{one.prompt_tokens}/{one.output_tokens}" for one in plan.arrivals)
+    asked = ", ".join(
+        f"{arrival.before_pass}/{arrival.prompt_tokens}/{arrival.output_tokens}" for arrival in plan.arrivals
+    )
     return f"{plan.name}, {plan.slots} at once, {plan.tokens_per_pass} tokens per pass, {plan.is_static}: {asked}"

@@ -57,8 +57,8 @@ def lanes(served: ServedPlan) -> tuple[tuple[LaneSpan, ...], ...]:
 def requests_seen(served: ServedPlan) -> tuple[Request | None, ...]:
     """Each request as its client saw it, one event per token; None before the first."""
     times: list[list[float]] = [[] for _ in served.plan.arrivals]
-    for one, end_s in zip(served.passes, served.ends_s, strict=True):
-        for share in one.shares:
+    for batch_pass, end_s in zip(served.passes, served.ends_s, strict=True):
+        for share in batch_pass.shares:
             if share.token_id is not None:
                 times[share.request].append(end_s)
     return tuple(
@@ -69,8 +69,8 @@ def requests_seen(served: ServedPlan) -> tuple[Request | None, ...]:
 
 def _arrival_places(served: ServedPlan) -> list[int]:
     """The first pass, by its place, that each request could have been in."""
-    numbers = [one.number for one in served.passes]
-    return [bisect_left(numbers, one.before_pass) for one in served.plan.arrivals]
+    numbers = [batch_pass.number for batch_pass in served.passes]
+    return [bisect_left(numbers, arrival.before_pass) for arrival in served.plan.arrivals]
 
 
 def _clock(served: ServedPlan) -> tuple[float, ...]:

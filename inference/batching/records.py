@@ -42,7 +42,7 @@ class ServingPlan:
     @property
     def num_blocks(self) -> int:
         """Cache blocks that are enough whichever requests meet: the longest `slots` of them, whole."""
-        return sum(sorted((_blocks(one) for one in self.arrivals), reverse=True)[: self.slots])
+        return sum(sorted((_blocks(arrival) for arrival in self.arrivals), reverse=True)[: self.slots])
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.arrivals) <= MOST_REQUESTS:
@@ -54,15 +54,16 @@ class ServingPlan:
                 f"Tokens per pass must be {self.slots} (a decode for each request at once) to "
                 f"{MOST_TOKENS_PER_PASS:,}, got {self.tokens_per_pass}."
             )
-        for number, one in enumerate(self.arrivals, 1):
-            if one.before_pass < 0:
+        for number, arrival in enumerate(self.arrivals, 1):
+            if arrival.before_pass < 0:
                 raise ValueError(
-                    f"Request {number} arrives {-one.before_pass} passes in the past; the first pass is number 0."
+                    f"Request {number} arrives {-arrival.before_pass} passes in the past; "
+                    "the first pass is number 0."
                 )
-            if one.prompt_tokens < 1 or one.output_tokens < 1:
+            if arrival.prompt_tokens < 1 or arrival.output_tokens < 1:
                 raise ValueError(
-                    f"Request {number} has {one.prompt_tokens} prompt and {one.output_tokens} output tokens; "
-                    "it needs at least one of each."
+                    f"Request {number} has {arrival.prompt_tokens} prompt and {arrival.output_tokens} output "
+                    "tokens; it needs at least one of each."
                 )
 
 
@@ -106,16 +107,16 @@ class ServedPlan:
     @property
     def ends_s(self) -> tuple[float, ...]:
         """When each pass ended."""
-        return tuple(accumulate(one.seconds for one in self.passes))
+        return tuple(accumulate(batch_pass.seconds for batch_pass in self.passes))
 
     @property
     def total_s(self) -> float:
-        return sum(one.seconds for one in self.passes)
+        return sum(batch_pass.seconds for batch_pass in self.passes)
 
     @property
     def useful_slots(self) -> int:
         """A slot is one request's place in one pass; useful if a request was in it."""
-        return sum(len(one.shares) for one in self.passes)
+        return sum(len(batch_pass.shares) for batch_pass in self.passes)
 
     @property
     def offered_slots(self) -> int:
@@ -128,7 +129,7 @@ class ServedPlan:
     @property
     def num_tokens(self) -> int:
         """Generated so far."""
-        return sum(share.token_id is not None for one in self.passes for share in one.shares)
+        return sum(share.token_id is not None for batch_pass in self.passes for share in batch_pass.shares)
 
     @property
     def tokens_per_s(self) -> float:
@@ -136,7 +137,7 @@ class ServedPlan:
 
     @property
     def is_done(self) -> bool:
-        return self.num_tokens == sum(one.output_tokens for one in self.plan.arrivals)
+        return self.num_tokens == sum(arrival.output_tokens for arrival in self.plan.arrivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,6 @@ def static_slots(outputs: Sequence[int], slots: int) -> tuple[int, int]:
     return sum(outputs), sum(slots * max(group) for group in groups)
 
 
-def _blocks(one: Arrival) -> int:
+def _blocks(arrival: Arrival) -> int:
     """That its keys and values fill in the end; its last token is never fed."""
-    return -(-(one.prompt_tokens + one.output_tokens - 1) // PAGE)
+    return -(-(arrival.prompt_tokens + arrival.output_tokens - 1) // PAGE)

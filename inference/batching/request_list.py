@@ -6,12 +6,14 @@ from inference.batching.records import Arrival
 
 
 def written(arrivals: Sequence[Arrival]) -> str:
-    return "\n".join(f"{one.before_pass}, {one.prompt_tokens}, {one.output_tokens}" for one in arrivals)
+    return "\n".join(
+        f"{arrival.before_pass}, {arrival.prompt_tokens}, {arrival.output_tokens}" for arrival in arrivals
+    )
 
 
 def read(text: str) -> tuple[Arrival, ...]:
     """The requests of these lines; empty lines are passed over. ValueError names the line that cannot be read."""
-    found = []
+    arrivals = []
     for number, line in enumerate(text.splitlines(), 1):
         parts = line.replace(",", " ").split()
         if not parts:
@@ -20,8 +22,8 @@ def read(text: str) -> tuple[Arrival, ...]:
             raise ValueError(
                 f"Line {number} must be three whole numbers (arrival, prompt tokens, output tokens), got {line!r}."
             )
-        found.append(Arrival(*map(int, parts)))
-    return tuple(found)
+        arrivals.append(Arrival(*map(int, parts)))
+    return tuple(arrivals)
 
 
 def _is_number(text: str) -> bool:

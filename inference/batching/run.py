@@ -72,19 +72,19 @@ class PagedServer:
         if not self._processor.prepare_next_batch():
             raise RuntimeError("no request can be scheduled; add one before step()")
         scheduled = self._processor.inputs_and_outputs.requests_in_batch
-        before = [one.state.generated_len() for one in scheduled]
+        before = [request_state.state.generated_len() for request_state in scheduled]
         blocks = self.num_blocks - self.free_blocks
         self._processor._generation_step(self._model)
         self._processor.update_batch()  # reads the tokens, which waits for the device
         seconds = time.perf_counter() - start
         shares = tuple(
             Share(
-                request=int(one.state.request_id),
+                request=int(request_state.state.request_id),
                 phase="decode" if num_before else "prefill",
-                num_tokens=one.query_length,
-                token_id=one.state.generated_tokens[-1] if one.has_new_token else None,
+                num_tokens=request_state.query_length,
+                token_id=request_state.state.generated_tokens[-1] if request_state.has_new_token else None,
             )
-            for one, num_before in zip(scheduled, before, strict=True)
+            for request_state, num_before in zip(scheduled, before, strict=True)
         )
         return BatchPass(number, seconds, blocks, shares)
 
@@ -131,7 +131,7 @@ def _num_admitted(plan: ServingPlan, num_queued: int, server: PagedServer) -> in
 def compare(engine: "Engine", plans: Sequence[ServingPlan]) -> Reports[BatchingComparison]:
     """Serve the plans in turns, a pass of each; yields after every pass."""
     arms = [ServedPlan(plan) for plan in plans]
-    num_tokens, num_done = sum(one.output_tokens for plan in plans for one in plan.arrivals), 0
+    num_tokens, num_done = sum(arrival.output_tokens for plan in plans for arrival in plan.arrivals), 0
     with ExitStack() as stack:
         running = {place: stack.enter_context(closing(serve(engine, plan))) for place, plan in enumerate(plans)}
         while running:
@@ -153,10 +153,10 @@ def prompt_ids(engine: "Engine", plan: ServingPlan) -> list[list[int]]:
     """A stretch of the same text for each request, each from another place on."""
     ids = engine.tokenizer(_TEXT, add_special_tokens=False)["input_ids"]
     prompts = []
-    for place, one in enumerate(plan.arrivals):
+    for place, arrival in enumerate(plan.arrivals):
         start = 7 * place % len(ids)
-        repeated = ids * (1 + (start + one.prompt_tokens) // len(ids))
-        prompts.append(repeated[start : start + one.prompt_tokens])
+        repeated = ids * (1 + (start + arrival.prompt_tokens) // len(ids))
+        prompts.append(repeated[start : start + arrival.prompt_tokens])
     return prompts
 
 

@@ -37,12 +37,14 @@ def measured_link(comparison: ArrangementComparison) -> float | None:
     served = comparison.of("disaggregated")
     if not served or not served.transfers:
         return None
-    return statistics.median(one.num_bytes / (one.end_s - one.start_s) for one in served.transfers)
+    return statistics.median(
+        transfer.num_bytes / (transfer.end_s - transfer.start_s) for transfer in served.transfers
+    )
 
 
 def check(comparison: ArrangementComparison, bytes_per_token: float) -> tuple[SimulatedFigure, ...]:
     """Every figure of the arrangements that were served to the end."""
-    found = []
+    figures = []
     for served in comparison.served:
         if not is_done(served, comparison.asks):
             continue
@@ -51,12 +53,12 @@ def check(comparison: ArrangementComparison, bytes_per_token: float) -> tuple[Si
         fleet = Fleet(prefill, decode, link=measured_link(comparison) or float("inf"))
         foretold = simulate(comparison.asks, fleet, pace(comparison), bytes_per_token=bytes_per_token)
         measured, simulated = _figures(seen), _figures(foretold)
-        found += [SimulatedFigure(served.arrangement, name, measured[name], simulated[name]) for name in measured]
-    return tuple(found)
+        figures += [SimulatedFigure(served.arrangement, name, measured[name], simulated[name]) for name in measured]
+    return tuple(figures)
 
 
 def _figures(seen: Sequence[Request]) -> dict[str, float]:
-    gaps = [gap for one in seen for gap in itl_s(one)]
+    gaps = [gap for request in seen for gap in itl_s(request)]
     figures = {"mean TTFT": statistics.fmean(map(ttft_s, seen))}
     if gaps:
         figures |= {f"ITL p{percent}": percentile(gaps, percent) for percent in (50, 95, 99)}

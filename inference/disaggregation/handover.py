@@ -74,17 +74,17 @@ def receive(inbox: Connection) -> Arrived:
 
 def receive_all(inbox: Connection) -> "SimpleQueue[Arrived | PeerLost]":
     """Receive in a thread of its own, while this one decodes; the queue ends with PeerLost."""
-    found: SimpleQueue[Arrived | PeerLost] = SimpleQueue()
+    arrivals: SimpleQueue[Arrived | PeerLost] = SimpleQueue()
 
     def run() -> None:
         try:
             while True:
-                found.put(receive(inbox))
+                arrivals.put(receive(inbox))
         except (EOFError, OSError):
-            found.put(PeerLost())
+            arrivals.put(PeerLost())
 
     threading.Thread(target=run, name="caches arriving", daemon=True).start()
-    return found
+    return arrivals
 
 
 def _bytes(states: Tensor) -> memoryview:

@@ -118,10 +118,10 @@ class WorkerPair:
 
     def _epitaph(self, number: int, noticed: str) -> str:
         """What happened to a worker, as a sentence."""
-        told = f"; the {NAMES[1 - number]} reported it {noticed}" if noticed else ""
+        report = f"; the {NAMES[1 - number]} reported it {noticed}" if noticed else ""
         process = self.processes[number].pid
         return (
-            f"the {NAMES[number]} (process {process}) ended during {self._doing[number]}{told}. "
+            f"the {NAMES[number]} (process {process}) ended during {self._doing[number]}{report}. "
             "What was served until then is kept; run again."
         )
 

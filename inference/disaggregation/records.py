@@ -81,7 +81,7 @@ class ArrangementComparison:
     """Each worker on processor cores of its own; False where the system cannot, or has a single core."""
 
     def of(self, arrangement: Arrangement) -> ArrangementRun | None:
-        return next((one for one in self.served if one.arrangement == arrangement), None)
+        return next((run for run in self.served if run.arrangement == arrangement), None)
 
 
 PRESETS = ("long prompts among streams", "streams only", "burst of prompts")
@@ -105,31 +105,31 @@ def scenario(preset: str, *, num_streams: int = 4, long_prompt: int = 400) -> tu
 
 def is_done(served: ArrangementRun, asks: Sequence[ClientRequest]) -> bool:
     """Whether every request has all its tokens."""
-    return sum(len(one.tokens) for one in served.passes) == sum(ask.output_tokens for ask in asks)
+    return sum(len(worker_pass.tokens) for worker_pass in served.passes) == sum(ask.output_tokens for ask in asks)
 
 
 def requests(served: ArrangementRun, asks: Sequence[ClientRequest]) -> dict[int, Request]:
     """What each client saw, by the place of its request: those that got a token, a token per pass."""
     times: dict[int, list[float]] = {}
-    for one in served.passes:
-        for place in one.asks:
-            times.setdefault(place, []).append(one.end_s)
+    for worker_pass in served.passes:
+        for place in worker_pass.asks:
+            times.setdefault(place, []).append(worker_pass.end_s)
     return {
-        place: Request(asks[place].arrival_s, tuple(found), (1,) * len(found), asks[place].prompt_tokens)
-        for place, found in sorted(times.items())
+        place: Request(asks[place].arrival_s, tuple(ends_s), (1,) * len(ends_s), asks[place].prompt_tokens)
+        for place, ends_s in sorted(times.items())
     }
 
 
 def tokens(served: ArrangementRun) -> dict[int, tuple[int, ...]]:
     """The token ids each request got, in their order."""
-    found: dict[int, list[int]] = {}
-    for one in served.passes:
-        for place, token_id in zip(one.asks, one.tokens, strict=True):
-            found.setdefault(place, []).append(token_id)
-    return {place: tuple(ids) for place, ids in sorted(found.items())}
+    token_ids: dict[int, list[int]] = {}
+    for worker_pass in served.passes:
+        for place, token_id in zip(worker_pass.asks, worker_pass.tokens, strict=True):
+            token_ids.setdefault(place, []).append(token_id)
+    return {place: tuple(ids) for place, ids in sorted(token_ids.items())}
 
 
 def gaps(served: ArrangementRun, place: int) -> list[tuple[float, float]]:
     """(time of the token, seconds since the one before) of one request."""
-    ends = [one.end_s for one in served.passes if place in one.asks]
+    ends = [worker_pass.end_s for worker_pass in served.passes if place in worker_pass.asks]
     return [(later, later - earlier) for earlier, later in pairwise(ends)]

@@ -35,10 +35,10 @@ _SHARED, _PREPARED = 0.05, 0.3  # of the work: when the weights are written, whe
 def compare(engine: Engine, asks: tuple[ClientRequest, ...]) -> Reports[ArrangementComparison]:
     """Both arrangements, one after the other; no process and no file is left, however this ends."""
     pair = WorkerPair()
-    found = ArrangementComparison(asks, (), StepTimes(), pair.threads_per_worker, is_pinned=False)
+    comparison = ArrangementComparison(asks, (), StepTimes(), pair.threads_per_worker, is_pinned=False)
     try:
         for fraction in model_copy.write(engine, pair.folder):
-            yield Report(_SHARED * min(fraction, 1), found, "sharing the weights")
+            yield Report(_SHARED * min(fraction, 1), comparison, "sharing the weights")
         lengths = _prompt_lengths(asks, engine.spec.max_context)
         pair.start(lengths)
         messages = pair.messages()
@@ -51,17 +51,19 @@ def compare(engine: Engine, asks: tuple[ClientRequest, ...]) -> Reports[Arrangem
             elif isinstance(message, Timed):
                 words, num_timed = f"timing a {message.words}", num_timed + 1
             share = num_timed / (len(NAMES) * (len(lengths) + len(BATCH_SIZES)))
-            yield Report(_SHARED + (_PREPARED - _SHARED) * share, found, words)
+            yield Report(_SHARED + (_PREPARED - _SHARED) * share, comparison, words)
         pair.delete()  # whatever ends this process from here on, nothing is left
-        found = replace(found, step_times=_mean(ready), is_pinned=all(one.is_pinned for one in ready))
+        comparison = replace(
+            comparison, step_times=_mean(ready), is_pinned=all(worker.is_pinned for worker in ready)
+        )
         num_tokens = sum(ask.output_tokens for ask in asks)
         for place, arrangement in enumerate(ARRANGEMENTS):
-            before = found.served
+            before = comparison.served
             for served, doing in _serve(pair, messages, asks, ArrangementRun(arrangement)):
-                found = replace(found, served=(*before, served))
+                comparison = replace(comparison, served=(*before, served))
                 done = (place + sum(len(one.tokens) for one in served.passes) / num_tokens) / len(ARRANGEMENTS)
-                yield Report(_PREPARED + (1 - _PREPARED) * done, found, f"{arrangement}: {doing}")
-        return found
+                yield Report(_PREPARED + (1 - _PREPARED) * done, comparison, f"{arrangement}: {doing}")
+        return comparison
     finally:
         pair.close()
 
@@ -73,8 +75,11 @@ def _prompt_lengths(asks: Sequence[ClientRequest], max_context: int) -> tuple[in
 
 def _mean(ready: Sequence[Ready]) -> StepTimes:
     """Both workers time the same passes while the other does: the mean of the two."""
-    times = [one.step_times for one in ready]
-    return StepTimes(_mean_points([one.prefill for one in times]), _mean_points([one.decode for one in times]))
+    times = [worker_times.step_times for worker_times in ready]
+    return StepTimes(
+        _mean_points([worker_times.prefill for worker_times in times]),
+        _mean_points([worker_times.decode for worker_times in times]),
+    )
 
 
 def _mean_points(columns: Sequence[tuple[tuple[int, float], ...]]) -> tuple[tuple[int, float], ...]:
@@ -85,7 +90,7 @@ def _mean_points(columns: Sequence[tuple[tuple[int, float], ...]]) -> tuple[tupl
 
 def _in_order(passes: tuple[WorkerPass, ...]) -> tuple[WorkerPass, ...]:
     """By their end: two lines bring them, and one may be read a moment later."""
-    return tuple(sorted(passes, key=lambda one: one.end_s))
+    return tuple(sorted(passes, key=lambda timed: timed.end_s))
 
 
 def _serve(

@@ -113,11 +113,11 @@ class ServingWorker:
 
     def _decode(self) -> None:
         start_s = self._now()
-        found, _ = self._streams.step()
-        self._tell_pass("decode", found, self._streams.context_len, start_s)
+        new_ids, _ = self._streams.step()
+        self._tell_pass("decode", new_ids, self._streams.context_len, start_s)
 
-    def _tell_pass(self, phase: Phase, found: dict[int, int], context_len: int, start_s: float) -> None:
-        places, ids = tuple(found), tuple(found.values())
+    def _tell_pass(self, phase: Phase, new_ids: dict[int, int], context_len: int, start_s: float) -> None:
+        places, ids = tuple(new_ids), tuple(new_ids.values())
         self._orders.tell(WorkerPass(self._number, phase, places, ids, context_len, start_s, self._now()))
         for place in places:
             self._left[place] -= 1

@@ -135,14 +135,14 @@ class Experiments:
             return self._started(job, work, key, learner)
 
     def _joined(self, key: str, learner: str) -> Experiment[Any] | None:
-        one = self._found.get(key)
-        if one is None or not one.is_running:
+        experiment = self._found.get(key)
+        if experiment is None or not experiment.is_running:
             return None
-        one.askers.add(learner)
-        return one
+        experiment.askers.add(learner)
+        return experiment
 
     def _refuse_if_full(self) -> None:
-        if sum(one.is_running for one in self._found.values()) >= MAX_RUNNING:
+        if sum(experiment.is_running for experiment in self._found.values()) >= MAX_RUNNING:
             raise BusyError(f"{MAX_RUNNING} measurements are running on this machine; try again in a moment")
 
     def _started(self, job: Job[T], work: Reports[T], key: str, learner: str) -> Experiment[T]:
@@ -159,17 +159,17 @@ class Experiments:
         key = _key(job, learner)
         with self._lock:
             self._take_wishes_back(lambda wish: wish == (key, learner))
-            one = self._found.get(key)
-            return one is not None and _take_back(one, learner)
+            experiment = self._found.get(key)
+            return experiment is not None and _take_back(experiment, learner)
 
     def forget(self, learner: str) -> None:
         """Take back all wishes of this learner, and drop what was made of their own text."""
         with self._lock:
             self._take_wishes_back(lambda wish: wish[1] == learner)
-            for key, one in list(self._found.items()):
-                if learner in one.askers:
-                    _take_back(one, learner)
-                if not one.job.is_kept and key == _key(one.job, learner):
+            for key, experiment in list(self._found.items()):
+                if learner in experiment.askers:
+                    _take_back(experiment, learner)
+                if not experiment.job.is_kept and key == _key(experiment.job, learner):
                     del self._found[key]
 
     def _take_wishes_back(self, is_meant: Callable[[tuple[str, str]], bool]) -> None:
@@ -177,52 +177,51 @@ class Experiments:
             if is_meant(wish):
                 del self._being_checked[place]
 
-    def _watched(self, one: Experiment[T], work: Reports[T]) -> Generator[None, None, T]:
-        one.started_s = time.monotonic()
+    def _watched(self, experiment: Experiment[T], work: Reports[T]) -> Generator[None, None, T]:
+        experiment.started_s = time.monotonic()
         drive = Drive(work)
         try:
             for report in drive:
-                partial = one.report.partial if report.partial is None else report.partial  # the newest stays
-                one.report = replace(report, partial=partial)
+                newest = experiment.report.partial if report.partial is None else report.partial
+                experiment.report = replace(report, partial=newest)
                 yield
-            self._end(one, drive.result)
+            self._end(experiment, drive.result)
             return drive.result
         except (GeneratorExit, CancelledError):
             raise
         except (ValueError, RuntimeError, MemoryError) as error:
-            one.problem = str(error) or f"no memory was left ({type(error).__name__})"
-            one.state, one.result = "failed", one.report.partial
+            experiment.problem = str(error) or f"no memory was left ({type(error).__name__})"
+            experiment.state, experiment.result = "failed", experiment.report.partial
             raise
         except BaseException as error:
-            one.problem = f"the measurement failed ({type(error).__name__}); measure again"
-            one.state, one.result = "failed", one.report.partial
+            experiment.problem = f"the measurement failed ({type(error).__name__}); measure again"
+            experiment.state, experiment.result = "failed", experiment.report.partial
             raise
         finally:
             work.close()
 
-    def _end(self, one: Experiment[T], result: T) -> None:
-        measured_on = (
-            self._kept.write(one.job.name, one.job.kind, result) if one.job.is_kept else self._kept.today()
-        )
+    def _end(self, experiment: Experiment[T], result: T) -> None:
+        job = experiment.job
+        measured_on = self._kept.write(job.name, job.kind, result) if job.is_kept else self._kept.today()
         with self._lock:
-            if one.is_running:  # cancelled during its last pass stays cancelled
-                one.result, one.measured_on = result, measured_on
-                one.report, one.state = Report(1.0, result), "done"
+            if experiment.is_running:  # cancelled during its last pass stays cancelled
+                experiment.result, experiment.measured_on = result, measured_on
+                experiment.report, experiment.state = Report(1.0, result), "done"
 
     def _forget_oldest(self) -> None:
-        ended = [key for key, one in self._found.items() if not one.is_running]
+        ended = [key for key, experiment in self._found.items() if not experiment.is_running]
         for key in ended[: max(len(ended) - _MAX_REMEMBERED, 0)]:
             del self._found[key]
 
 
-def _take_back(one: Experiment[Any], learner: str) -> bool:
-    if not one.is_running:
+def _take_back(experiment: Experiment[Any], learner: str) -> bool:
+    if not experiment.is_running:
         return False
-    one.askers.discard(learner)
-    if one.askers or one.future is None:
+    experiment.askers.discard(learner)
+    if experiment.askers or experiment.future is None:
         return False
-    one.future.cancel()
-    one.state, one.result = "cancelled", one.report.partial
+    experiment.future.cancel()
+    experiment.state, experiment.result = "cancelled", experiment.report.partial
     return True
 
 

@@ -51,7 +51,7 @@ class Agreements:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Sentences on what was asked for and not compared, and why."""
-        return tuple(one.left_out for one in self.dtypes if one.left_out)
+        return tuple(agreement.left_out for agreement in self.dtypes if agreement.left_out)
 
 
 def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) -> Job[Agreements]:
@@ -67,17 +67,17 @@ def agreement_job(num_tokens: int = NUM_TOKENS, dtypes: Sequence[str] = DTYPES) 
         return run(engine)
 
     def run(engine: "Engine") -> Reports[Agreements]:
-        found = Agreements(len(_prompt(engine)))
+        agreements = Agreements(len(_prompt(engine)))
         for place, dtype in enumerate(dtypes):
             converted = engine.in_dtype(dtype)
             rate = None if converted is engine else (yield from _rate(converted, place / len(dtypes)))
             drive = Drive(both_ways(converted, dtype, num_tokens, rate))
             for report in drive:
-                known = (*found.dtypes, report.partial) if report.partial else found.dtypes
+                known = (*agreements.dtypes, report.partial) if report.partial else agreements.dtypes
                 fraction = (place + report.fraction) / len(dtypes)
-                yield Report(fraction, Agreements(found.prompt_tokens, known), report.doing)
-            found = Agreements(found.prompt_tokens, (*found.dtypes, drive.result))
-        return found
+                yield Report(fraction, Agreements(agreements.prompt_tokens, known), report.doing)
+            agreements = Agreements(agreements.prompt_tokens, (*agreements.dtypes, drive.result))
+        return agreements
 
     return Job(f"agreement over {num_tokens} tokens in {', '.join(dtypes)}", Agreements, begin)
 
@@ -90,8 +90,8 @@ def _rate(engine: "Engine", at: float) -> Generator[Report[Agreements], None, fl
     """FLOP/s of the largest product that is cheap: a dtype without arithmetic of its own shows here."""
     from inference.machine.roof_parts import products  # noqa: PLC0415  # pages import this module, and must not wait for torch
 
-    found = yield from reported(products(engine, Budget(1.0)), "how fast this machine multiplies", at)
-    newest = found.timed[-1]
+    climb = yield from reported(products(engine, Budget(1.0)), "how fast this machine multiplies", at)
+    newest = climb.timed[-1]
     return newest.work / newest.best_s
 
 

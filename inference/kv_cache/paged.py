@@ -96,25 +96,30 @@ def layout(conversations: Sequence[Conversation], *, block_size: int = 16) -> La
         raise ValueError(f"a block must hold 1 to {MOST_TOKENS_PER_BLOCK} tokens, got {block_size}")
     tables: list[list[int]] = []
     shared, num_blocks = [], 0
-    for place, one in enumerate(conversations):
+    for place, conversation in enumerate(conversations):
         taken: list[int] = []
-        if one.same_as is not None:
-            if not 0 <= one.same_as < place or one.same_tokens > conversations[one.same_as].prompt_tokens:
-                raise ValueError(f"{one.name}: its first tokens must be those of an earlier conversation's prompt")
-            taken = tables[one.same_as][: one.same_tokens // block_size]
-        own = _blocks(one.prompt_tokens, block_size) - len(taken)
+        if conversation.same_as is not None:
+            if (
+                not 0 <= conversation.same_as < place
+                or conversation.same_tokens > conversations[conversation.same_as].prompt_tokens
+            ):
+                raise ValueError(
+                    f"{conversation.name}: its first tokens must be those of an earlier conversation's prompt"
+                )
+            taken = tables[conversation.same_as][: conversation.same_tokens // block_size]
+        own = _blocks(conversation.prompt_tokens, block_size) - len(taken)
         tables.append([*taken, *range(num_blocks, num_blocks + own)])
         shared.append(len(taken))
         num_blocks += own
-    needed = [_blocks(one.cached_tokens, block_size) for one in conversations]
+    needed = [_blocks(conversation.cached_tokens, block_size) for conversation in conversations]
     while any(len(table) < number for table, number in zip(tables, needed, strict=True)):
         for table, number in zip(tables, needed, strict=True):
             if len(table) < number:
                 table.append(num_blocks)
                 num_blocks += 1
     rows = (
-        Paged(one, tuple(table), count, len(table) * block_size - one.cached_tokens)
-        for one, table, count in zip(conversations, tables, shared, strict=True)
+        Paged(conversation, tuple(table), count, len(table) * block_size - conversation.cached_tokens)
+        for conversation, table, count in zip(conversations, tables, shared, strict=True)
     )
     return Layout(block_size, tuple(rows), num_blocks)
 

@@ -80,8 +80,8 @@ def crossing(sweep: Sweep) -> float | None:
 
     None where it does so from the shortest length on, or not even at the longest.
     """
-    found = [(pair[0].setting.context_len, ratio(pair)) for pair in pairs(sweep)]
-    for (low, before), (high, after) in reversed(list(itertools.pairwise(found))):
+    ratios = [(pair[0].setting.context_len, ratio(pair)) for pair in pairs(sweep)]
+    for (low, before), (high, after) in reversed(list(itertools.pairwise(ratios))):
         if after <= 1:
             return None
         if before <= 1:

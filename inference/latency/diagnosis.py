@@ -59,12 +59,12 @@ class SlowRequest:
     @property
     def decode_s(self) -> float:
         """Median time of a decode pass, without waiting."""
-        return median(one.forward_s for one in self.passes[1:])
+        return median(timed_pass.forward_s for timed_pass in self.passes[1:])
 
     @property
     def server_s(self) -> float:
         """From the request to the server's last token."""
-        return sum(one.total_s for one in self.passes)
+        return sum(timed_pass.total_s for timed_pass in self.passes)
 
 
 Measure = Callable[[SlowRequest], float]

@@ -36,10 +36,10 @@ _SLOW = 4
 
 def measure(engine: Engine) -> Generator[float, None, Ceilings]:
     """Yields the fraction done after every short piece of work; returns the roofs and keeps them on disk."""
-    found: list[Climb] = []
+    climbs: list[Climb] = []
     for place, (work, budget_s) in enumerate(_PARTS):
-        found.append((yield from part(work(engine, Budget(budget_s)), place, len(_PARTS))))
-    reading, products, overhead, elementwise, attention, ladder = found
+        climbs.append((yield from part(work(engine, Budget(budget_s)), place, len(_PARTS))))
+    reading, products, overhead, elementwise, attention, ladder = climbs
     read, product, twin = reading.timed[-1], min(products.timed, key=_seconds_per_work), overhead.timed[-1]
     attended = attention.timed[-1]
     ceilings = Ceilings(
@@ -57,7 +57,7 @@ def measure(engine: Engine) -> Generator[float, None, Ceilings]:
         attention_flops=attended.work / attended.best_s,
         elementwise_s=seconds_per_value(elementwise),
         spreads=(_rates(READ, read), _rates(MULTIPLY, product), Spread(OVERHEAD, *twin.quartiles_s)),
-        left_out=(*_slow(engine, products, product), *_left_out(found)),
+        left_out=(*_slow(engine, products, product), *_left_out(climbs)),
     )
     remember(engine, ceilings)
     return ceilings
@@ -79,7 +79,7 @@ def _slow(engine: Engine, products: Climb, product: TimedSize) -> tuple[str, ...
     *_, same = drained(roof_parts.float32_product(engine, product.work, Budget(1.0)))[0].timed
     if product.best_s < _SLOW * same.best_s:
         return ()
-    rates = [scaled(one.work / one.best_s, "FLOP/s") for one in (product, same)]
+    rates = [scaled(size.work / size.best_s, "FLOP/s") for size in (product, same)]
     return (f"{_name(engine)} has no fast arithmetic here: {rates[0]}, where float32 reaches {rates[1]}.",)
 
 
@@ -103,10 +103,10 @@ def remember(engine: Engine, ceilings: Ceilings) -> None:
 def remembered(engine: Engine) -> Ceilings | None:
     """The roofs measured earlier on this machine for this device, dtype, thread count and depth; None if never."""
     try:
-        found = _CEILINGS.validate_json(_path(engine).read_bytes())
+        ceilings = _CEILINGS.validate_json(_path(engine).read_bytes())
     except (OSError, ValidationError):
         return None
-    return found if found.spreads else None  # written before they were kept: nobody knows how busy it was
+    return ceilings if ceilings.spreads else None  # written before they were kept: nobody knows how busy it was
 
 
 def _path(engine: Engine) -> Path:

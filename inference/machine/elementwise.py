@@ -46,15 +46,15 @@ def values(engine: Engine, budget: Budget) -> Generator[float, None, Climb]:
     return climb([size(n) for n in _TOKENS if n < most] + [size(most)], budget, repeats=_REPEATS)
 
 
-def seconds_per_value(found: Climb) -> float:
+def seconds_per_value(climb: Climb) -> float:
     """Seconds per token, layer and hidden value; 0 where a single token was all that could be timed.
 
     What a pass costs before any arithmetic is taken off, from the pass of one token.
     """
-    one, many = found.timed[0], found.timed[-1]
-    if one is many:
+    fewest, many = climb.timed[0], climb.timed[-1]
+    if fewest is many:
         return 0.0
-    return max(many.best_s - one.best_s, 0.0) / (many.work - one.work)
+    return max(many.best_s - fewest.best_s, 0.0) / (many.work - fewest.work)
 
 
 class _Zeros(nn.Module):

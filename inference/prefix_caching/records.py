@@ -47,7 +47,7 @@ class CachedPrefill:
 
 
 def median_ttft_s(requests: Sequence[CachedPrefill]) -> float:
-    return statistics.median(one.ttft_s for one in requests)
+    return statistics.median(request.ttft_s for request in requests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ def newest_text(tokenizer: Any, token_ids: Sequence[int], *, num_told: int, is_l
     `num_told` counts the tokens up to the newest one that added text. The same as the whole text without what was
     told, but only the newest tokens are decoded, so that the time does not grow with the answer.
     """
-    start, told = _clean_end(tokenizer, token_ids[:num_told])
-    text = decode(tokenizer, token_ids[start:])[len(told) :]
+    start, earlier = _clean_end(tokenizer, token_ids[:num_told])
+    text = decode(tokenizer, token_ids[start:])[len(earlier) :]
     return text if is_last or not text.endswith(REPLACEMENT) else ""
 
 

@@ -14,16 +14,18 @@ from inference.sampling_lab.views import after_each, last_of, softmax
 _FEWEST_EXPECTED = 5.0  # per bin, Cochran's rule: below it the chi-square distribution does not hold
 
 
-def draw_many(found: NextToken, params: SamplingParams, num_draws: int, *, is_against_model: bool = False) -> Draws:
+def draw_many(
+    next_token: NextToken, params: SamplingParams, num_draws: int, *, is_against_model: bool = False
+) -> Draws:
     """From the chain's last stage, against what that stage promises or, if asked, against the model itself."""
-    probabilities = softmax(last_of(found, after_each(found, params)))
-    rng = step_rng(params.seed, found.index)
+    probabilities = softmax(last_of(next_token, after_each(next_token, params)))
+    rng = step_rng(params.seed, next_token.index)
     ids = torch.multinomial(probabilities, num_draws, replacement=True, generator=rng)
     counts = torch.bincount(ids, minlength=len(probabilities))
-    expected = (softmax(found.logits) if is_against_model else probabilities) * num_draws
-    bins = _bins(found, counts, expected)
-    is_testable = all(one.expected >= _FEWEST_EXPECTED for one in bins)
-    test = chi_square([one.count for one in bins], [one.expected for one in bins]) if is_testable else None
+    expected = (softmax(next_token.logits) if is_against_model else probabilities) * num_draws
+    bins = _bins(next_token, counts, expected)
+    is_testable = all(drawn.expected >= _FEWEST_EXPECTED for drawn in bins)
+    test = chi_square([drawn.count for drawn in bins], [drawn.expected for drawn in bins]) if is_testable else None
     return Draws(num_draws, bins, test)
 
 
@@ -37,7 +39,7 @@ def chi_square(counts: Sequence[float], expected: Sequence[float]) -> ChiSquare 
     return ChiSquare(statistic, degrees, float(torch.special.gammaincc(halves[0], halves[1])))
 
 
-def _bins(found: NextToken, counts: Tensor, expected: Tensor) -> tuple[Drawn, ...]:
+def _bins(next_token: NextToken, counts: Tensor, expected: Tensor) -> tuple[Drawn, ...]:
     """A bin for every token expected often enough; the others together, with as many more as that needs."""
     order = expected.argsort(descending=True, stable=True)
     order = order[expected[order] > 0]
@@ -46,7 +48,7 @@ def _bins(found: NextToken, counts: Tensor, expected: Tensor) -> tuple[Drawn, ..
         num_alone -= 1
     alone, others = order[:num_alone], order[num_alone:]
     columns = zip(alone.tolist(), counts[alone].tolist(), expected[alone].tolist(), strict=True)
-    bins = [Drawn(found.vocabulary[token_id], 1, count, mean) for token_id, count, mean in columns]
+    bins = [Drawn(next_token.vocabulary[token_id], 1, count, mean) for token_id, count, mean in columns]
     if len(others):
         bins.append(Drawn(None, len(others), int(counts[others].sum()), float(expected[others].sum())))
     return tuple(bins)

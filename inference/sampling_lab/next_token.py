@@ -50,10 +50,10 @@ def prompt_job(prompt: str, *, chat_template: bool = False) -> Job[NextToken]:
 
     def run(generation: "Generation") -> Reports[NextToken]:
         generation.prefill()
-        found = _held(generation, 0)
-        assert found is not None
+        next_token = _held(generation, 0)
+        assert next_token is not None
         yield Report(1.0)
-        return found
+        return next_token
 
     return Job(f"next token {_hash((prompt, chat_template))}", NextToken, begin, is_kept=False)
 
@@ -65,12 +65,12 @@ def step_job(generation: "Generation", token_ids: Sequence[int], index: int) -> 
     """
 
     def begin(engine: "Engine", _: "Limits") -> Reports[NextToken]:
-        found = _held(generation, index)
-        if found is None or found.token_ids != tuple(token_ids):
+        next_token = _held(generation, index)
+        if next_token is None or next_token.token_ids != tuple(token_ids):
             logits = engine.forward(token_ids, engine.new_cache()).logits
-            found = NextToken(logits, tuple(token_ids), engine.token_bytes, index)
+            next_token = NextToken(logits, tuple(token_ids), engine.token_bytes, index)
         yield Report(1.0)
-        return found
+        return next_token
 
     return Job(f"next token {_hash((tuple(token_ids), index))}", NextToken, begin, is_kept=False)
 

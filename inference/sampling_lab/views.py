@@ -71,20 +71,20 @@ def entropy_bits(probabilities: Tensor) -> float:
     return float(torch.special.entr(probabilities.double()).sum()) / float(np.log(2))
 
 
-def chain_view(found: NextToken, params: SamplingParams) -> ChainView:
+def chain_view(next_token: NextToken, params: SamplingParams) -> ChainView:
     """Every stage; raises ValueError for a bias outside the vocabulary."""
-    model, chain = _Model.of(found), after_each(found, params)
+    model, chain = _Model.of(next_token), after_each(next_token, params)
     ranks = _ranks(model, chain, params)
-    views = [model.view(MODEL, found.logits, ranks)]
+    views = [model.view(MODEL, next_token.logits, ranks)]
     for name in params.order:
         is_on = name in chain
         views.append(model.view(name, chain[name], ranks) if is_on else replace(views[-1], name=name, is_on=False))
-    last = Stage("last", last_of(found, chain))
-    drawn = draw(last, params, step_rng(params.seed, found.index))
-    logits_of_ten = torch.where(model.rank < NUM_TOP, found.logits, -torch.inf)
+    last = Stage("last", last_of(next_token, chain))
+    drawn = draw(last, params, step_rng(params.seed, next_token.index))
+    logits_of_ten = torch.where(model.rank < NUM_TOP, next_token.logits, -torch.inf)
     (share,) = model.shares([drawn], softmax(last.logits), torch.isfinite(last.logits))
     return ChainView(
-        vocab_size=len(found.logits),
+        vocab_size=len(next_token.logits),
         ranks=tuple((ranks + 1).tolist()),
         stages=tuple(views),
         top_ten=model.view(TOP_TEN, logits_of_ten, ranks),
@@ -92,15 +92,15 @@ def chain_view(found: NextToken, params: SamplingParams) -> ChainView:
     )
 
 
-def order_view(found: NextToken, params: SamplingParams) -> OrderView:
+def order_view(next_token: NextToken, params: SamplingParams) -> OrderView:
     """Temperature first against temperature last."""
-    model = _Model.of(found)
+    model = _Model.of(next_token)
     both = [replace(params, temperature_last=is_last) for is_last in (False, True)]
-    first, last = (last_of(found, after_each(found, one)) for one in both)
+    first, last = (last_of(next_token, after_each(next_token, params_of_order)) for params_of_order in both)
     kept_first, kept_last = torch.isfinite(first), torch.isfinite(last)
     return OrderView(
-        first=chain_view(found, both[0]),
-        last=chain_view(found, both[1]),
+        first=chain_view(next_token, both[0]),
+        last=chain_view(next_token, both[1]),
         num_only_first=int((kept_first & ~kept_last).sum()),
         num_only_last=int((kept_last & ~kept_first).sum()),
         only_first=_only(model, first, kept_first & ~kept_last),
@@ -123,25 +123,25 @@ def softmax(logits: Tensor) -> Tensor:
     return torch.softmax(logits, -1, dtype=torch.float64)
 
 
-def after_each(found: NextToken, params: SamplingParams) -> dict[str, Tensor]:
+def after_each(next_token: NextToken, params: SamplingParams) -> dict[str, Tensor]:
     """Logits after each stage that is on. Greedy is what temperature tends to at 0: it keeps the best token."""
-    chain = {stage.name: stage.logits for stage in stages(found.logits, params, found.token_ids)[1:]}
+    chain = {stage.name: stage.logits for stage in stages(next_token.logits, params, next_token.token_ids)[1:]}
     if params.is_greedy:
-        left = last_of(found, chain)
+        left = last_of(next_token, chain)
         chain["temperature"] = torch.full_like(left, -torch.inf).index_fill_(0, left.argmax(), 0.0)
     return chain
 
 
-def last_of(found: NextToken, chain: dict[str, Tensor]) -> Tensor:
-    return [found.logits, *chain.values()][-1]
+def last_of(next_token: NextToken, chain: dict[str, Tensor]) -> Tensor:
+    return [next_token.logits, *chain.values()][-1]
 
 
 def _ranks(model: _Model, chain: dict[str, Tensor], params: SamplingParams) -> Tensor:
     """Where the curves are drawn, from 0: spread evenly over the log axis, and each cut's two sides, and biases."""
     size = len(model.order)
-    told = [torch.tensor(np.geomspace(1, size, _NUM_RANKS).round().astype(int) - 1)]
+    ranks = [torch.tensor(np.geomspace(1, size, _NUM_RANKS).round().astype(int) - 1)]
     for logits in chain.values():
         end = model.rank[torch.isfinite(logits)].max()
-        told.append(torch.stack([end, end + 1]).clamp(max=size - 1))
-    told.append(model.rank[torch.tensor(list(params.logit_bias or {}), dtype=torch.long)])
-    return torch.from_numpy(np.unique(torch.cat(told).numpy()))
+        ranks.append(torch.stack([end, end + 1]).clamp(max=size - 1))
+    ranks.append(model.rank[torch.tensor(list(params.logit_bias or {}), dtype=torch.long)])
+    return torch.from_numpy(np.unique(torch.cat(ranks).numpy()))

@@ -75,9 +75,9 @@ class LookUp:
     def propose(
         self, token_ids: Sequence[int], num_tokens: int, params: SamplingParams, rng: torch.Generator
     ) -> Proposing:
-        found = look_up(token_ids, num_tokens)
+        drafted = look_up(token_ids, num_tokens)
         yield from ()
-        return Proposal(found, one_hot(torch.tensor(found, dtype=torch.long), self._vocab_size).float())
+        return Proposal(drafted, one_hot(torch.tensor(drafted, dtype=torch.long), self._vocab_size).float())
 
 
 class SmallModel:

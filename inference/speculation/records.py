@@ -81,12 +81,12 @@ class Repeat:
     @property
     def tokens(self) -> tuple[int, ...]:
         """What speculation decoded; prefill's token stands before it."""
-        return tuple(token_id for one in self.rounds for token_id in one.token_ids)
+        return tuple(token_id for round_ in self.rounds for token_id in round_.token_ids)
 
     @property
     def token_s(self) -> float:
         """Seconds per token with speculation."""
-        return sum(one.total_s for one in self.rounds) / len(self.tokens)
+        return sum(round_.total_s for round_ in self.rounds) / len(self.tokens)
 
     @property
     def gain(self) -> float:
@@ -164,7 +164,7 @@ class Speculated:
 
     @property
     def gains(self) -> tuple[float, ...]:
-        return tuple(one.gain for one in self.repeats if one.rounds and one.plain_s)
+        return tuple(repeat.gain for repeat in self.repeats if repeat.rounds and repeat.plain_s)
 
     @property
     def gain(self) -> float:

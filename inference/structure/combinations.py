@@ -23,26 +23,26 @@ class Counter:
         if id(node) in self._known:
             return self._known[id(node)]
         self._known[id(node)] = 1
-        found = 1
+        total = 1
         for name in ("anyOf", "oneOf"):
             if branches := _list(node.get(name)):
-                found *= sum(self.count(branch, depth + 1) for branch in branches)
+                total *= sum(self.count(branch, depth + 1) for branch in branches)
         for part in _list(node.get("allOf")):
-            found = min(found * self.count(part, depth + 1), MAX_COMBINATIONS + 1)
+            total = min(total * self.count(part, depth + 1), MAX_COMBINATIONS + 1)
         if "$ref" in node:
-            found *= self.count(self._target(node["$ref"]), depth + 1)
-        self._known[id(node)] = min(found, MAX_COMBINATIONS + 1)
+            total *= self.count(self._target(node["$ref"]), depth + 1)
+        self._known[id(node)] = min(total, MAX_COMBINATIONS + 1)
         return self._known[id(node)]
 
     def _target(self, reference: object) -> object:
         """What a reference within the schema points to; None where there is nothing."""
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return self._root if reference == "#" else None
-        found: object = self._root
+        node: object = self._root
         for step in reference[2:].split("/"):
             name = unquote(step).replace("~1", "/").replace("~0", "~")
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
+            node = node.get(name) if isinstance(node, dict) else None
+        return node
 
 
 def _list(value: object) -> list[object]:

@@ -76,8 +76,8 @@ def _refused(constraint: Constraint, error: str) -> str:
 def first_line(error: str) -> str:
     """What is wrong, out of a message that may quote pages of grammar."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
-    told = next((line for line in lines if line.startswith("error: ")), lines[0] if lines else "no reason given")
-    return told.removeprefix("error: ").split("(in regex): ")[-1][:200]
+    reason = next((line for line in lines if line.startswith("error: ")), lines[0] if lines else "no reason given")
+    return reason.removeprefix("error: ").split("(in regex): ")[-1][:200]
 
 
 class _Bytes:

@@ -36,20 +36,20 @@ def damage(path: Path, revision: str) -> str:
         sizes, checked = dict(manifest["bytes"]), dict(manifest.get("checked", {}))
     except (OSError, ValueError, KeyError, TypeError):
         return f"{path} has no readable {MANIFEST}, so nothing says whether it is whole"
-    found = {}
+    stamps = {}
     for name, size in sizes.items():
         file = path / name
         if not file.is_file():
             return f"{name} is missing in {path}"
         if file.stat().st_size != size:
             return f"{name} in {path} has {file.stat().st_size:,} bytes instead of {size:,}"
-        found[name] = _stamp(file)
+        stamps[name] = _stamp(file)
         expected = manifest.get(f"{name} sha256")
-        if expected and checked.get(name) != found[name] and sha256(file) != expected:
+        if expected and checked.get(name) != stamps[name] and sha256(file) != expected:
             return f"{name} in {path} is damaged: its SHA-256 is not that of the conversion"
-    if checked != found:
+    if checked != stamps:
         with suppress(OSError):  # a folder that cannot be written is hashed at every start
-            _save(path, manifest | {"checked": found})
+            _save(path, manifest | {"checked": stamps})
     return ""
 
 

