@@ -23,15 +23,18 @@ HEIGHT, GAPS = 300, 360
 def gaps_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """Every gap of the running streams, a panel per arm; shaded while the newcomer waits for its first token."""
     seen = [requests_seen(arm) for arm in arms]
-    labels = [f": newcomer's TTFT {seconds(ttft_s(one[-1]))}" if one and one[-1] else "" for one in seen]
+    labels = [
+        f": newcomer's TTFT {seconds(ttft_s(requests[-1]))}" if requests and requests[-1] else ""
+        for requests in seen
+    ]
     chart = panels(arms, height=GAPS, y="ms", labels=labels)
-    most = max((gap for each in seen for one in each[:-1] if one for gap in itl_s(one)), default=0.001)
+    most = max((gap for each in seen for stream in each[:-1] if stream for gap in itl_s(stream)), default=0.001)
     for number, requests in enumerate(seen):
-        streams = [one for one in requests[:-1] if one]
+        streams = [stream for stream in requests[:-1] if stream]
         here = trace_axis(number)
         chart.add_scatter(
-            x=np.array([time_s for one in streams for time_s in one.token_times_s[1:]]),
-            y=np.array([gap * 1e3 for one in streams for gap in itl_s(one)]),
+            x=np.array([time_s for stream in streams for time_s in stream.token_times_s[1:]]),
+            y=np.array([gap * 1e3 for stream in streams for gap in itl_s(stream)]),
             mode="markers",
             marker={"symbol": MARKS["decode"], "size": 6, "color": DECODE},
             name=f"{arms[number].plan.name}: ITL",
@@ -115,27 +118,27 @@ def _by_batch(
     chart.update_xaxes(type="log", tickvals=sizes, ticktext=[str(size) for size in sizes], showgrid=False)
 
 
-def together_chart(found: Sequence[Batched]) -> go.Figure:
+def together_chart(batches: Sequence[Batched]) -> go.Figure:
     """Until every prompt has its first token: in one pass, and one after another."""
     lines = {
-        "one after another": [one.in_turn_s for one in found],
-        "in one pass": [one.together.median_s for one in found],
+        "one after another": [batch.in_turn_s for batch in batches],
+        "in one pass": [batch.together.median_s for batch in batches],
     }
-    return _by_length(found, lines, y="ms until all have a token, measured")
+    return _by_length(batches, lines, y="ms until all have a token, measured")
 
 
-def mean_ttft_chart(found: Sequence[Batched]) -> go.Figure:
+def mean_ttft_chart(batches: Sequence[Batched]) -> go.Figure:
     """Mean TTFT of the prompts: in one pass everybody waits for everybody."""
     lines = {
-        "one after another": [one.ttft_in_turn_s for one in found],
-        "in one pass": [one.together.median_s for one in found],
+        "one after another": [batch.ttft_in_turn_s for batch in batches],
+        "in one pass": [batch.together.median_s for batch in batches],
     }
-    return _by_length(found, lines, y="ms mean TTFT, measured")
+    return _by_length(batches, lines, y="ms mean TTFT, measured")
 
 
-def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: str) -> go.Figure:
-    chart = figure(height=HEIGHT, x="tokens in each prompt", y=y, is_empty=not found)
-    lengths = [one.num_tokens for one in found]
+def _by_length(batches: Sequence[Batched], lines: dict[str, list[float]], *, y: str) -> go.Figure:
+    chart = figure(height=HEIGHT, x="tokens in each prompt", y=y, is_empty=not batches)
+    lengths = [batch.num_tokens for batch in batches]
     for name, values in lines.items():
         is_together = name == "in one pass"
         chart.add_scatter(
@@ -147,7 +150,7 @@ def _by_length(found: Sequence[Batched], lines: dict[str, list[float]], *, y: st
             name=name,
             hovertemplate=f"{name}: %{{y:.3g}} ms at %{{x}} tokens<extra></extra>",
         )
-    if not found:
+    if not batches:
         return chart
     high = sorted(((values[0], name) for name, values in lines.items()), reverse=True)
     for (value, name), anchor in zip(high, ("bottom", "top"), strict=True):

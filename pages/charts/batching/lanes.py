@@ -60,10 +60,10 @@ def _lane_px(arm: ServedPlan) -> float:
 
 def _ends(chart: go.Figure, arm: ServedPlan, number: int) -> None:
     """A mark where a request has all its tokens."""
-    left = [one.output_tokens for one in arm.plan.arrivals]
+    left = [arrival.output_tokens for arrival in arm.plan.arrivals]
     done = []
-    for one, end_s in zip(arm.passes, arm.ends_s, strict=True):
-        for share in one.shares:
+    for batch_pass, end_s in zip(arm.passes, arm.ends_s, strict=True):
+        for share in batch_pass.shares:
             left[share.request] -= share.token_id is not None
             if not left[share.request]:
                 done.append((end_s, share.request + 1))
@@ -81,13 +81,15 @@ def _ends(chart: go.Figure, arm: ServedPlan, number: int) -> None:
 def tokens_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     """Tokens fed by each pass: prompt tokens as squares, decode tokens as circles; the axis grows by factors."""
     chart = panels(arms, height=SMALL, y="tokens")
-    most = max((one.tokens(phase) for arm in arms for one in arm.passes for phase in PHASES), default=10)
+    most = max(
+        (batch_pass.tokens(phase) for arm in arms for batch_pass in arm.passes for phase in PHASES), default=10
+    )
     for number, arm in enumerate(arms):
         for phase in PHASES:
             fed = [
-                (end_s, one.tokens(phase))
-                for one, end_s in zip(arm.passes, arm.ends_s, strict=True)
-                if one.tokens(phase)
+                (end_s, batch_pass.tokens(phase))
+                for batch_pass, end_s in zip(arm.passes, arm.ends_s, strict=True)
+                if batch_pass.tokens(phase)
             ]
             chart.add_scatter(
                 x=np.array([end_s for end_s, _ in fed]),
@@ -109,7 +111,7 @@ def blocks_chart(arms: Sequence[ServedPlan]) -> go.Figure:
     chart = panels(arms, height=SMALL, y="blocks")
     for number, arm in enumerate(arms):
         starts = np.array([0.0, *arm.ends_s])
-        used = np.array([one.blocks for one in arm.passes])
+        used = np.array([batch_pass.blocks for batch_pass in arm.passes])
         chart.add_scatter(
             x=starts,
             y=np.append(used, used[-1:]),

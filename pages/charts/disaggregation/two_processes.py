@@ -19,16 +19,18 @@ _ROWS = (*_LANES["colocated"], "prefill", _SENT, "decode")
 _PANELS = ((0.56, 1.0), (0.0, 0.44))
 
 
-def gaps_chart(found: ArrangementComparison | None) -> go.Figure:
+def gaps_chart(comparison: ArrangementComparison | None) -> go.Figure:
     """A circle per token: how long its reader waited for it. One panel per arrangement, on the same axes."""
-    chart = figure(height=GAPS_HEIGHT, x="s since the start", y="", is_empty=not (found and found.served))
+    chart = figure(height=GAPS_HEIGHT, x="s since the start", y="", is_empty=not (comparison and comparison.served))
     chart.update_layout(yaxis2=chart.layout.yaxis, margin={"t": 24})
     longest = (
-        max((gap for served in found.served for gap in _gaps(found, served)[1]), default=1.0) if found else 1.0
+        max((gap for served in comparison.served for gap in _gaps(comparison, served)[1]), default=1.0)
+        if comparison
+        else 1.0
     )
     for number, arrangement in enumerate(ARRANGEMENTS):
-        served = (found.of(arrangement) if found else None) or ArrangementRun(arrangement)
-        times, waited, places = _gaps(found, served) if found else ([], [], [])
+        served = (comparison.of(arrangement) if comparison else None) or ArrangementRun(arrangement)
+        times, waited, places = _gaps(comparison, served) if comparison else ([], [], [])
         chart.add_scatter(  # an empty one too: the panels stand before there is anything in them
             x=np.array(times),
             y=np.array(waited) * 1e3,
@@ -46,36 +48,36 @@ def gaps_chart(found: ArrangementComparison | None) -> go.Figure:
     return chart
 
 
-def _gaps(found: ArrangementComparison, served: ArrangementRun) -> tuple[list[float], list[float], list[int]]:
-    every = [(*pair, place + 1) for place in range(len(found.asks)) for pair in gaps(served, place)]
-    return [one[0] for one in every], [one[1] for one in every], [one[2] for one in every]
+def _gaps(comparison: ArrangementComparison, served: ArrangementRun) -> tuple[list[float], list[float], list[int]]:
+    every = [(*pair, place + 1) for place in range(len(comparison.asks)) for pair in gaps(served, place)]
+    return [token[0] for token in every], [token[1] for token in every], [token[2] for token in every]
 
 
 def _panel_name(chart: go.Figure, text: str, top: float) -> None:
     label(chart, 0, top, text, size=12, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
 
 
-def lanes_chart(found: ArrangementComparison | None) -> go.Figure:
+def lanes_chart(comparison: ArrangementComparison | None) -> go.Figure:
     """What each worker did when, and the caches on their way between them."""
     chart = figure(
-        height=LANES_HEIGHT, x="s since the start, measured", y="", is_empty=not (found and found.served)
+        height=LANES_HEIGHT, x="s since the start, measured", y="", is_empty=not (comparison and comparison.served)
     )
-    for arrangement in ARRANGEMENTS if found else ():
-        served = found.of(arrangement) if found else None
+    for arrangement in ARRANGEMENTS if comparison else ():
+        served = comparison.of(arrangement) if comparison else None
         if not served:
             continue
         for phase in PHASES:
-            mine = [one for one in served.passes if one.phase == phase]
-            lanes = [_LANES[arrangement][one.worker] for one in mine]
+            mine = [worker_pass for worker_pass in served.passes if worker_pass.phase == phase]
+            lanes = [_LANES[arrangement][worker_pass.worker] for worker_pass in mine]
             _bars(
                 chart,
                 lanes,
-                [(one.start_s, one.end_s) for one in mine],
+                [(worker_pass.start_s, worker_pass.end_s) for worker_pass in mine],
                 COLOURS[phase],
                 f"{arrangement}, {phase}",
                 width=0.8 if phase == "prefill" else 0.5,
             )
-        moved = [(one.start_s, one.end_s) for one in served.transfers]
+        moved = [(transfer.start_s, transfer.end_s) for transfer in served.transfers]
         _bars(chart, [_SENT] * len(moved), moved, INK, f"{arrangement}, {_SENT}", width=0.8)
     chart.update_layout(
         barmode="overlay",

@@ -14,21 +14,21 @@ HEIGHT = 270
 
 def agreement(dtypes: Sequence[Agreement], num_tokens: int) -> go.Figure:
     """Lines of the measured differences over a logarithmic axis; a token with none at all has no point on it."""
-    known = [one for one in dtypes if one.largest > 0]
+    known = [comparison for comparison in dtypes if comparison.largest > 0]
     chart = figure(height=HEIGHT, x="token", y="largest logit difference, measured", is_empty=not known)
-    for one in known:
-        _line(chart, one)
+    for comparison in known:
+        _line(chart, comparison)
     chart.update_xaxes(range=[0.5, num_tokens + 0.5], showgrid=False)
     if known:
-        ends = log_range((value for one in known for value in one.differences), below=4, above=8)
+        ends = log_range((value for comparison in known for value in comparison.differences), below=4, above=8)
         chart.update_yaxes(type="log", range=ends, **log_ticks(ends))
         chart.update_layout(margin={"l": 72})
     return chart
 
 
-def _line(chart: go.Figure, one: Agreement) -> None:
-    number = np.arange(1, len(one.differences) + 1)
-    differences = np.array(one.differences)
+def _line(chart: go.Figure, comparison: Agreement) -> None:
+    number = np.arange(1, len(comparison.differences) + 1)
+    differences = np.array(comparison.differences)
     is_drawn = differences > 0
     chart.add_scatter(
         x=number[is_drawn],
@@ -36,12 +36,12 @@ def _line(chart: go.Figure, one: Agreement) -> None:
         mode="lines+markers",
         line={"color": INK, "width": 2},
         marker={"size": 5, "color": INK},
-        name=literal(one.dtype),
-        hovertemplate=f"{literal(one.dtype)}, token %{{x}}: %{{y:.3g}}<extra></extra>",
+        name=literal(comparison.dtype),
+        hovertemplate=f"{literal(comparison.dtype)}, token %{{x}}: %{{y:.3g}}<extra></extra>",
     )
-    _name(chart, number[is_drawn][-1], one.largest, literal(one.dtype), anchor="right")
-    if one.first_differing is not None and is_drawn[one.first_differing - 1]:
-        _ring(chart, one.first_differing, one.differences[one.first_differing - 1])
+    _name(chart, number[is_drawn][-1], comparison.largest, literal(comparison.dtype), anchor="right")
+    if comparison.first_differing is not None and is_drawn[comparison.first_differing - 1]:
+        _ring(chart, comparison.first_differing, comparison.differences[comparison.first_differing - 1])
 
 
 def _ring(chart: go.Figure, number: int, difference: float) -> None:

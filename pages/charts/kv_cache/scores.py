@@ -28,11 +28,11 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
     outgrown = outgrown_from(spec, bits=bits)
     low = max(1, num_tokens // _SPAN)
     lengths = sorted({*np.geomspace(low, num_tokens, _POINTS).round().astype(int).tolist()})
-    found = [Scores(spec, length, bits) for length in lengths]
+    scores = [Scores(spec, length, bits) for length in lengths]
     middle = Scores(spec, max(1, round(math.sqrt(low * num_tokens))), bits)
     late = Scores(spec, max(low, num_tokens // 7), bits)  # past the crossing, where the upper two are apart
     for name, attribute, colour, width in _CURVES:
-        sizes = [getattr(one, attribute) for one in found]
+        sizes = [getattr(score, attribute) for score in scores]
         chart.add_scatter(
             x=np.array(lengths),
             y=np.array(sizes),
@@ -46,12 +46,12 @@ def score_matrix(spec: ModelSpec, *, num_tokens: int, bits: float = 16) -> go.Fi
             hoverinfo="text",
         )
         is_top = attribute == "stored_bytes"
-        at = found[-1] if is_top else late if attribute == "kv_bytes" else middle
+        at = scores[-1] if is_top else late if attribute == "kv_bytes" else middle
         note(chart, at.num_tokens, getattr(at, attribute), name, is_left=is_top, is_above=is_top, colour=colour)
     if low <= outgrown <= num_tokens:
         words = f"larger from {outgrown:,} tokens"
         size = Scores(spec, outgrown, bits).stored_bytes
         crossing(chart, outgrown, size, words, f"scores {words}, estimated", is_left=True)
     by_tokens(chart, low, num_tokens)
-    by_bytes(chart, min(found[0].row_bytes, found[0].kv_bytes), max(found[-1].stored_bytes, found[-1].kv_bytes))
+    by_bytes(chart, min(scores[0].row_bytes, scores[0].kv_bytes), max(scores[-1].stored_bytes, scores[-1].kv_bytes))
     return chart

@@ -16,9 +16,9 @@ _SERVER, _CLIENT = 1.0, 0.0
 def evidence(case: SlowRequest) -> go.Figure:
     """Two lines on one clock. Above, the server: waiting grey, passes in their phase's colour. Below, arrivals."""
     chart = figure(height=HEIGHT, x="ms after the request was sent; passes measured, arrivals simulated", y="")
-    ends = np.array(list(accumulate(one.total_s for one in case.passes)))
-    passes = np.array([one.forward_s for one in case.passes])
-    others = np.array([one.queue_s + one.rebuild_s for one in case.passes])
+    ends = np.array(list(accumulate(server_pass.total_s for server_pass in case.passes)))
+    passes = np.array([server_pass.forward_s for server_pass in case.passes])
+    others = np.array([server_pass.queue_s + server_pass.rebuild_s for server_pass in case.passes])
     for start, length, colour, name in (
         (ends - passes - others, others, ESTIMATE, "no pass of this request"),
         (ends - passes, passes, np.array([PREFILL] + [DECODE] * (len(passes) - 1)), "pass"),
@@ -30,7 +30,7 @@ def evidence(case: SlowRequest) -> go.Figure:
             orientation="h",
             width=0.36,
             marker={"color": colour, "line": {"color": CARD, "width": 1}},
-            customdata=np.array([seconds(one) for one in length]),
+            customdata=np.array([seconds(time_s) for time_s in length]),
             hovertemplate=f"{name}: %{{customdata}}<extra></extra>",
             name=name,
         )

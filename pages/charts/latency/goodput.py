@@ -20,8 +20,8 @@ def limits_chart(
         x="TTFT, ms: simulated queue, measured passes",
         y="TPOT, ms: simulated queue, measured passes",
     )
-    first = np.array([ttft_s(one) * 1e3 for one in requests])
-    pace = np.array([(tpot_s(one) or 0) * 1e3 for one in requests])
+    first = np.array([ttft_s(request) * 1e3 for request in requests])
+    pace = np.array([(tpot_s(request) or 0) * 1e3 for request in requests])
     kept = np.array(good)
     for is_good, name, symbol, colour in ((True, "good", "circle", INK), (False, "missed", "x-thin", ESTIMATE)):
         here = kept == is_good

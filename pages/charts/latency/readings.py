@@ -74,7 +74,7 @@ def _add_empty_events(chart: go.Figure, request: Request, row: int) -> None:
 
 def rows(read: dict[str, Reading]) -> tuple[list[list[str]], tuple[tuple[int, int], ...]]:
     """Tool by metric, as text, and the cells that are not what more than half of the tools print."""
-    written = [[name, *_cells(one)] for name, one in read.items()]
+    written = [[name, *_cells(reading)] for name, reading in read.items()]
     odd = []
     for column in range(1, 1 + len(METRICS)):
         there = Counter(row[column] for row in written if row[column] != NO_NUMBER)
@@ -85,7 +85,7 @@ def rows(read: dict[str, Reading]) -> tuple[list[list[str]], tuple[tuple[int, in
     return written, tuple(odd)
 
 
-def _cells(one: Reading) -> list[str]:
-    times = (one.ttft_s, one.tpot_s, one.itl_s, one.gap_s, one.e2e_s)
-    rate = NO_NUMBER if one.output_tps is None else f"{one.output_tps:,.1f}"
+def _cells(reading: Reading) -> list[str]:
+    times = (reading.ttft_s, reading.tpot_s, reading.itl_s, reading.gap_s, reading.e2e_s)
+    rate = NO_NUMBER if reading.output_tps is None else f"{reading.output_tps:,.1f}"
     return [*(NO_NUMBER if value is None else seconds(value) for value in times), rate]

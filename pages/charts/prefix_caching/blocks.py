@@ -22,20 +22,20 @@ def strips(rows: Sequence[tuple[str, CachedPrefill]], num_rows: int) -> go.Figur
     chart = figure(height=STRIP_HEIGHT, x="tokens of the prompt", y="", is_empty=not rows)
     if not rows:
         return chart
-    served = [one for _, one in rows]
+    served = [request for _, request in rows]
     places = list(range(len(rows)))
     chart.add_bar(
         y=places,
-        base=np.array([one.cached_tokens for one in served]),
-        x=np.array([one.computed_tokens for one in served]),
+        base=np.array([request.cached_tokens for request in served]),
+        x=np.array([request.computed_tokens for request in served]),
         orientation="h",
         width=2 * _HALF,
         marker={"color": PREFILL, "line": {"width": 0}},
         name="computed by prefill",
-        hovertext=[_hover(name, one) for name, one in rows],
+        hovertext=[_hover(name, request) for name, request in rows],
         hoverinfo="text",
     )
-    warm = [place for place, one in enumerate(served) if one.cached_tokens]
+    warm = [place for place, request in enumerate(served) if request.cached_tokens]
     chart.add_bar(
         y=warm,
         x=np.array([served[place].cached_tokens for place in warm]),
@@ -46,7 +46,7 @@ def strips(rows: Sequence[tuple[str, CachedPrefill]], num_rows: int) -> go.Figur
         hovertext=[_hover(*rows[place]) for place in warm],
         hoverinfo="text",
     )
-    longest = max(one.prompt_tokens for one in served)
+    longest = max(request.prompt_tokens for request in served)
     _edges(chart, served, longest)
     chart.update_layout(barmode="overlay", margin={"l": 104, "r": 12, "t": 4, "b": 40})
     chart.update_xaxes(range=[0, longest * 1.01], showgrid=False)
@@ -73,8 +73,8 @@ def token_bars(served: Sequence[CachedPrefill], num_bars: int, x: str) -> go.Fig
     if not served:
         return chart
     at = np.arange(1, len(served) + 1)
-    cached = np.array([one.cached_tokens for one in served])
-    hover = [_hover(f"{x} {place}", one) for place, one in enumerate(served, start=1)]
+    cached = np.array([request.cached_tokens for request in served])
+    hover = [_hover(f"{x} {place}", request) for place, request in enumerate(served, start=1)]
     warm = np.flatnonzero(cached)  # without the others' outline, which would be a line on the axis
     chart.add_bar(
         x=at[warm],
@@ -87,7 +87,7 @@ def token_bars(served: Sequence[CachedPrefill], num_bars: int, x: str) -> go.Fig
     chart.add_bar(
         x=at,
         base=cached,
-        y=np.array([one.computed_tokens for one in served]),
+        y=np.array([request.computed_tokens for request in served]),
         marker={"color": PREFILL, "line": {"width": 0}},
         name="computed by prefill",
         hovertext=hover,
@@ -105,15 +105,16 @@ def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
         return chart
     each_mb = run.kept_bytes / run.arrivals[-1].num_kept / 1e6 if run.arrivals[-1].num_kept else 0.0
     at = np.arange(1, len(run.arrivals) + 1)
-    kept_mb = np.array([one.num_kept for one in run.arrivals]) * each_mb
+    kept_mb = np.array([arrival.num_kept for arrival in run.arrivals]) * each_mb
     chart.add_bar(
         x=at,
         y=kept_mb,
         marker={"color": HAIRLINE, "line": OUTLINE},
         name="kept",
         hovertext=[
-            f"after learner {place}: {one.num_kept:,} of {run.capacity:,} blocks kept, {one.num_evicted:,} evicted"
-            for place, one in enumerate(run.arrivals, start=1)
+            f"after learner {place}: {arrival.num_kept:,} of {run.capacity:,} blocks kept, "
+            f"{arrival.num_evicted:,} evicted"
+            for place, arrival in enumerate(run.arrivals, start=1)
         ],
         hoverinfo="text",
     )
@@ -128,12 +129,12 @@ def kept_blocks(run: SharedRun | None, num_bars: int) -> go.Figure:
         xanchor="left",
         yanchor="bottom",
     )
-    if any(one.num_evicted for one in run.arrivals) and num_bars <= _MOST_NAMED:
+    if any(arrival.num_evicted for arrival in run.arrivals) and num_bars <= _MOST_NAMED:
         chart.add_scatter(
             x=at,
             y=kept_mb / 2,
             mode="text",
-            text=[f"−{one.num_evicted}" if one.num_evicted else "" for one in run.arrivals],
+            text=[f"−{arrival.num_evicted}" if arrival.num_evicted else "" for arrival in run.arrivals],
             textfont={"size": 13, "color": INK},
             name="evicted",
             hoverinfo="skip",
@@ -149,14 +150,15 @@ def _one_by_one(chart: go.Figure, num_bars: int) -> None:
         chart.update_xaxes(tickmode="array", tickvals=list(range(1, num_bars + 1)))
 
 
-def _num_full(one: CachedPrefill) -> int:
-    return one.prompt_tokens // one.block_size
+def _num_full(request: CachedPrefill) -> int:
+    return request.prompt_tokens // request.block_size
 
 
-def _hover(name: str, one: CachedPrefill) -> str:
-    rest = one.prompt_tokens - _num_full(one) * one.block_size
+def _hover(name: str, request: CachedPrefill) -> str:
+    rest = request.prompt_tokens - _num_full(request) * request.block_size
     return (
-        f"{name}: {one.prompt_tokens:,} tokens, {one.cached_tokens:,} from the cache, "
-        f"{one.computed_tokens:,} computed"
-        f"<br>{one.hit_blocks:,} blocks hit, {one.missed_blocks:,} missed, {rest:,} tokens in a partial block"
+        f"{name}: {request.prompt_tokens:,} tokens, {request.cached_tokens:,} from the cache, "
+        f"{request.computed_tokens:,} computed"
+        f"<br>{request.hit_blocks:,} blocks hit, {request.missed_blocks:,} missed, "
+        f"{rest:,} tokens in a partial block"
     )

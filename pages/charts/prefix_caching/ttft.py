@@ -45,18 +45,20 @@ def ttft_bars(
         hovertext=[_hover(name, served) for name, served in rows],
         hoverinfo="text",
     )
-    repeats = [(place, one) for place, (_, served) in enumerate(rows) for one in served]
+    repeats = [(place, request) for place, (_, served) in enumerate(rows) for request in served]
     chart.add_scatter(
         y=np.array([place for place, _ in repeats]) - shift,
-        x=np.array([one.ttft_s for _, one in repeats]) * 1e3,
+        x=np.array([request.ttft_s for _, request in repeats]) * 1e3,
         mode="markers",
         marker={"color": CARD, "size": 6, "line": {"color": INK, "width": 1}},
         name="repeats",
         hoverinfo="skip",
     )
-    most_ms = max(longest_s * 1e3, *(one.ttft_s * 1e3 for _, one in repeats), *(value * 1e3 for value in likely_s))
+    most_ms = max(
+        longest_s * 1e3, *(request.ttft_s * 1e3 for _, request in repeats), *(value * 1e3 for value in likely_s)
+    )
     for place, (_, served) in enumerate(rows):
-        end_ms = max(one.ttft_s for one in served) * 1e3
+        end_ms = max(request.ttft_s for request in served) * 1e3
         label(chart, end_ms, place - shift, seconds(median_ttft_s(served)), xanchor="left", xshift=6)
     for place, value in enumerate(likely_s):
         frame(chart, (0, value * 1e3), place + shift, half_height=0.15, line=DASHES)
@@ -89,7 +91,7 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
     )
     middle_ms = sum(median_ttft_s(served[-1]) for _, _, served in arms) / 2 * 1e3
     for name, mark, served in arms:
-        values = np.array([median_ttft_s(one) for one in served]) * 1e3
+        values = np.array([median_ttft_s(repeats) for repeats in served]) * 1e3
         chart.add_scatter(
             x=at,
             y=values,
@@ -97,7 +99,7 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
             line={"color": PREFILL, "width": 2.5},
             marker={"symbol": mark, "size": 9, "color": PREFILL},
             name=name,
-            hovertext=[_hover(f"turn {place}, {name}", one) for place, one in enumerate(served, start=1)],
+            hovertext=[_hover(f"turn {place}, {name}", repeats) for place, repeats in enumerate(served, start=1)],
             hoverinfo="text",
         )
         label(
@@ -110,7 +112,7 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
             xshift=8,
             yanchor="bottom" if values[-1] > middle_ms else "top",
         )
-    measured_ms = [one.ttft_s * 1e3 for turn in turns for one in (*turn.cold, *turn.warm)]
+    measured_ms = [request.ttft_s * 1e3 for turn in turns for request in (*turn.cold, *turn.warm)]
     most_ms = max([*measured_ms, *(value * 1e3 for pair in likely_s for value in pair)])
     chart.update_xaxes(
         range=[0.7, num_turns + 0.3 + _ROOM * num_turns],
@@ -124,9 +126,9 @@ def ttft_turns(turns: Sequence[Turn], num_turns: int, likely_s: Sequence[tuple[f
 
 def _hover(name: str, served: Sequence[CachedPrefill]) -> str:
     parts = [
-        ("look-up", statistics.median(one.lookup_s for one in served)),
-        ("joining blocks", statistics.median(one.assemble_s for one in served)),
-        ("forward pass", statistics.median(one.forward_s for one in served)),
+        ("look-up", statistics.median(request.lookup_s for request in served)),
+        ("joining blocks", statistics.median(request.assemble_s for request in served)),
+        ("forward pass", statistics.median(request.forward_s for request in served)),
     ]
-    told = ", ".join(f"{part} {seconds(value)}" for part, value in parts)
-    return f"{name}: {seconds(median_ttft_s(served))}, median of {len(served)}<br>{told}"
+    words = ", ".join(f"{part} {seconds(value)}" for part, value in parts)
+    return f"{name}: {seconds(median_ttft_s(served))}, median of {len(served)}<br>{words}"

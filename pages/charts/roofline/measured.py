@@ -40,7 +40,10 @@ def lab_roofline(
         _datasheet(chart, sheet, dtypes)
     for place, ceilings in enumerate(roofs):
         _roof(chart, ceilings, is_first=place == 0)
-    shown = {phase: thinned([one for one in placed if one.point.setting.phase == phase]) for phase in PHASES}
+    shown = {
+        phase: thinned([placed_pass for placed_pass in placed if placed_pass.point.setting.phase == phase])
+        for phase in PHASES
+    }
     if roofs:
         _overhead_roof(chart, shown, roofs[0])
     for phase, points in shown.items():
@@ -61,7 +64,7 @@ def _rates(
     placed: Sequence[Placed], roofs: Sequence[Ceilings], sheet: Hardware | None, dtypes: Sequence[str]
 ) -> list[float]:
     """FLOP/s that the drawing must hold."""
-    rates = [one.rate for one in placed]
+    rates = [placed_pass.rate for placed_pass in placed]
     rates += [roof.flops for roof in roofs] + [roof.bandwidth * _LOW for roof in roofs]
     if sheet:
         rates += [sheet.peak_flops[dtype] for dtype in dtypes if dtype in sheet.peak_flops] or [
@@ -124,10 +127,10 @@ def _datasheet(chart: go.Figure, sheet: Hardware, dtypes: Sequence[str]) -> None
 def _overhead_roof(chart: go.Figure, shown: dict[Phase, list[Placed]], ceilings: Ceilings) -> None:
     """What each of these passes reaches if it takes the overhead and no longer, joined along each phase."""
     for points in shown.values():
-        along = sorted(points, key=lambda one: one.work.intensity)
+        along = sorted(points, key=lambda placed_pass: placed_pass.work.intensity)
         chart.add_scatter(
-            x=np.array([one.work.intensity for one in along]),
-            y=np.array([one.overhead_roof(ceilings) / _GIGA for one in along]),
+            x=np.array([placed_pass.work.intensity for placed_pass in along]),
+            y=np.array([placed_pass.overhead_roof(ceilings) / _GIGA for placed_pass in along]),
             mode="lines",
             line={"color": INK, "width": 1.2, "dash": "dot"},
             name="overhead roof",
@@ -135,7 +138,9 @@ def _overhead_roof(chart: go.Figure, shown: dict[Phase, list[Placed]], ceilings:
             "measured overhead<extra></extra>",
         )
     lowest = min(
-        (one for points in shown.values() for one in points), key=lambda one: one.work.intensity, default=None
+        (placed_pass for points in shown.values() for placed_pass in points),
+        key=lambda placed_pass: placed_pass.work.intensity,
+        default=None,
     )
     if lowest:
         start = (lowest.work.intensity, lowest.overhead_roof(ceilings) / _GIGA)
@@ -143,11 +148,11 @@ def _overhead_roof(chart: go.Figure, shown: dict[Phase, list[Placed]], ceilings:
 
 
 def _points(chart: go.Figure, phase: Phase, points: list[Placed], ceilings: Ceilings | None) -> None:
-    rates = np.array([one.rate for one in points]) / _GIGA
-    fastest = np.array([one.work.flops / one.point.lower_s for one in points]) / _GIGA
-    slowest = np.array([one.work.flops / one.point.upper_s for one in points]) / _GIGA
+    rates = np.array([placed_pass.rate for placed_pass in points]) / _GIGA
+    fastest = np.array([placed_pass.work.flops / placed_pass.point.lower_s for placed_pass in points]) / _GIGA
+    slowest = np.array([placed_pass.work.flops / placed_pass.point.upper_s for placed_pass in points]) / _GIGA
     chart.add_scatter(
-        x=np.array([one.work.intensity for one in points]),
+        x=np.array([placed_pass.work.intensity for placed_pass in points]),
         y=rates,
         error_y={
             "type": "data",
@@ -161,31 +166,32 @@ def _points(chart: go.Figure, phase: Phase, points: list[Placed], ceilings: Ceil
         mode="markers",
         marker={"color": COLOURS[phase], "symbol": MARKS[phase], "size": 9, "line": {"color": CARD, "width": 1}},
         name=phase,
-        hovertext=[_hover(one, ceilings) for one in points],
+        hovertext=[_hover(placed_pass, ceilings) for placed_pass in points],
         hoverinfo="text",
     )
-    for one, side in zip(points[:1] + points[1:][-1:], (_FIRST, _LAST), strict=False):
-        setting = one.point.setting
+    for placed_pass, side in zip(points[:1] + points[1:][-1:], (_FIRST, _LAST), strict=False):
+        setting = placed_pass.point.setting
         size = _tokens(setting.num_query_tokens) if phase == "prefill" else f"batch {setting.batch_size}"
         text = size if side is _FIRST else f"{phase}, {size}"
-        _label(chart, (one.work.intensity, one.rate / _GIGA), text, COLOURS[phase], side[phase])
+        _label(chart, (placed_pass.work.intensity, placed_pass.rate / _GIGA), text, COLOURS[phase], side[phase])
 
 
 def _tokens(number: int) -> str:
     return f"{number:,} token{'s' * (number > 1)}"
 
 
-def _hover(one: Placed, ceilings: Ceilings | None) -> str:
-    point = one.point
-    told = [
-        f"{pass_words(point.setting)}: {scaled(one.rate, 'FLOP/s')} at {significant(one.work.intensity)} FLOP/byte",
+def _hover(placed_pass: Placed, ceilings: Ceilings | None) -> str:
+    point = placed_pass.point
+    lines = [
+        f"{pass_words(point.setting)}: {scaled(placed_pass.rate, 'FLOP/s')} at "
+        f"{significant(placed_pass.work.intensity)} FLOP/byte",
         f"{seconds(point.median_s)}, quartiles {seconds(point.lower_s)} to {seconds(point.upper_s)}, "
         f"{len(point.times_s)} passes",
     ]
     if ceilings:
-        found = one.explained(ceilings)
-        told.append(f"{verdict(found)}: {shares(found)} of its time, estimated")
-    return "<br>".join(told)
+        explained = placed_pass.explained(ceilings)
+        lines.append(f"{verdict(explained)}: {shares(explained)} of its time, estimated")
+    return "<br>".join(lines)
 
 
 def _label(chart: go.Figure, at: tuple[float, float], text: str, colour: str, place: Place) -> None:

@@ -15,9 +15,9 @@ HEIGHT = 330
 NAMES = (*GROUPS, "the rest")
 
 
-def shares(one: ProbedPass) -> tuple[float, ...]:
+def shares(probed: ProbedPass) -> tuple[float, ...]:
     """Of the hooked pass, by NAMES."""
-    times_s = [*(group.median_s for group in one.groups), max(one.rest_s, 0.0)]
+    times_s = [*(group.median_s for group in probed.groups), max(probed.rest_s, 0.0)]
     return tuple(time_s / sum(times_s) for time_s in times_s)
 
 
@@ -25,33 +25,33 @@ def module_shares(passes: Sequence[ProbedPass], estimated: Mapping[Phase, Mappin
     """`estimated`: by phase and group, the share of the time at the roofs; what is not counted is missing."""
     chart = figure(height=HEIGHT, x="% of the pass, measured", y="", is_empty=not passes)
     rows: list[tuple[float, str]] = []
-    for place, one in enumerate(passes):
+    for place, probed in enumerate(passes):
         first = place * (len(NAMES) + 1)
         at = np.arange(first, first + len(NAMES))
-        measured = np.array(shares(one)) * 100
-        times_s = [*(group.median_s for group in one.groups), one.rest_s]
+        measured = np.array(shares(probed)) * 100
+        times_s = [*(group.median_s for group in probed.groups), probed.rest_s]
         chart.add_bar(
             x=measured,
             y=at,
             orientation="h",
-            marker={"color": COLOURS[one.phase], "line": {"width": 0}},
-            name=one.phase,
+            marker={"color": COLOURS[probed.phase], "line": {"width": 0}},
+            name=probed.phase,
             text=[seconds(max(time_s, 0.0)) for time_s in times_s],
             textposition="outside",
             cliponaxis=False,
             hovertext=[
-                f"{one.phase}, {name}: {seconds(max(time_s, 0.0))}, {percent(share / 100)} of the pass, measured"
+                f"{probed.phase}, {name}: {seconds(max(time_s, 0.0))}, {percent(share / 100)} of the pass, measured"
                 for name, time_s, share in zip(NAMES, times_s, measured, strict=True)
             ],
             hoverinfo="text",
         )
-        guess = estimated.get(one.phase, {})
+        guess = estimated.get(probed.phase, {})
         chart.add_scatter(
             x=np.array([guess[name] * 100 for name in NAMES if name in guess]),
             y=np.array([y for name, y in zip(NAMES, at, strict=True) if name in guess]),
             mode="markers",
             marker={"symbol": "line-ns-open", "size": 18, "color": ESTIMATE, "line": {"width": 2}},
-            name=f"{one.phase}, estimated",
+            name=f"{probed.phase}, estimated",
             hovertemplate="%{x:.3g} % of the time at the roofs, estimated<extra></extra>",
         )
         rows += zip(at, NAMES, strict=True)
@@ -59,8 +59,8 @@ def module_shares(passes: Sequence[ProbedPass], estimated: Mapping[Phase, Mappin
             chart,
             1,
             first - 0.05,
-            f"{one.phase}, {seconds(one.median_s)}",
-            colour=COLOURS[one.phase],
+            f"{probed.phase}, {seconds(probed.median_s)}",
+            colour=COLOURS[probed.phase],
             xref="paper",
             xanchor="right",
         )

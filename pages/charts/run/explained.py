@@ -4,25 +4,28 @@ from inference.arithmetic.roofline import Explained
 from inference.arithmetic.units import percent
 
 
-def verdict(found: Explained) -> str:
+def verdict(explained: Explained) -> str:
     """The regime, or that there is none."""
-    return found.regime or "no single limit"
+    return explained.regime or "no single limit"
 
 
-def shares(found: Explained) -> str:
+def shares(explained: Explained) -> str:
     """What each floor is of the pass; at its measured roof each, so all three are estimates."""
     return (
-        f"reading {percent(found.reading)}, arithmetic {percent(found.arithmetic)}, overhead "
-        f"{percent(found.overhead)}"
+        f"reading {percent(explained.reading)}, arithmetic {percent(explained.arithmetic)}, overhead "
+        f"{percent(explained.overhead)}"
     )
 
 
-def explanation(found: Explained) -> str:
+def explanation(explained: Explained) -> str:
     """The verdict, the shares it follows from, and what they leave open."""
-    name = found.regime.capitalize() if found.regime else "No single limit explains this pass"
-    told = f"{name}: of its time, by the measured roofs, {shares(found)} (estimated)"
-    if found.is_above_roof:
-        return f"{told}. That is above a measured roof: a processor cache helped, or the roof was measured too low."
-    if found.unexplained < 0:
-        return f"{told}; together more than the pass took, so they overlap."
-    return f"{told}; {percent(found.unexplained)} unexplained."
+    name = explained.regime.capitalize() if explained.regime else "No single limit explains this pass"
+    sentence = f"{name}: of its time, by the measured roofs, {shares(explained)} (estimated)"
+    if explained.is_above_roof:
+        return (
+            f"{sentence}. That is above a measured roof: a processor cache helped, "
+            "or the roof was measured too low."
+        )
+    if explained.unexplained < 0:
+        return f"{sentence}; together more than the pass took, so they overlap."
+    return f"{sentence}; {percent(explained.unexplained)} unexplained."

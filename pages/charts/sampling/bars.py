@@ -56,18 +56,18 @@ def draw_counts(draws: Draws | None) -> go.Figure:
     if draws is None:
         return chart
     bins = shown_bins(draws)
-    place, expected = np.arange(len(bins)), np.array([one.expected for one in bins])
+    place, expected = np.arange(len(bins)), np.array([drawn.expected for drawn in bins])
     error = 2 * np.sqrt(expected * np.maximum(1 - expected / draws.num_draws, 0))
-    names = [bin_name(one) for one in bins]
+    names = [bin_name(drawn) for drawn in bins]
     chart.add_bar(
         y=place,
-        x=np.array([one.count for one in bins]),
+        x=np.array([drawn.count for drawn in bins]),
         orientation="h",
         marker={"color": INK, "opacity": 0.45},
         name="counted",
         hovertext=[
-            f"{literal(name)}: {one.count:,} drawn, {one.expected:,.1f} expected"
-            for name, one in zip(names, bins, strict=True)
+            f"{literal(name)}: {drawn.count:,} drawn, {drawn.expected:,.1f} expected"
+            for name, drawn in zip(names, bins, strict=True)
         ],
         hoverinfo="text",
     )
@@ -80,9 +80,9 @@ def draw_counts(draws: Draws | None) -> go.Figure:
         name="expected",
         hoverinfo="skip",
     )
-    reach = max(max(one.count, mean + miss) for one, mean, miss in zip(bins, expected, error, strict=True))
-    for one, mean, miss, row in zip(bins, expected, error, place, strict=True):
-        _end_words(chart, max(one.count, mean + miss), int(row), f"{one.count:,} of {one.expected:,.1f}")
+    reach = max(max(drawn.count, mean + miss) for drawn, mean, miss in zip(bins, expected, error, strict=True))
+    for drawn, mean, miss, row in zip(bins, expected, error, place, strict=True):
+        _end_words(chart, max(drawn.count, mean + miss), int(row), f"{drawn.count:,} of {drawn.expected:,.1f}")
     _token_axis(chart, names)
     chart.update_layout(margin={"l": 110, "r": 8, "t": 0, "b": 40})
     chart.update_xaxes(range=[0, reach * 1.45])
@@ -96,15 +96,15 @@ def shown_bins(draws: Draws) -> list[Drawn]:
     alone, rest = draws.bins[: _MOST_BARS - 1], draws.bins[_MOST_BARS - 1 :]
     together = Drawn(
         None,
-        sum(one.num_tokens for one in rest),
-        sum(one.count for one in rest),
-        sum(one.expected for one in rest),
+        sum(drawn.num_tokens for drawn in rest),
+        sum(drawn.count for drawn in rest),
+        sum(drawn.expected for drawn in rest),
     )
     return [*alone, together]
 
 
-def bin_name(one: Drawn) -> str:
-    return visible(one.raw) if one.raw is not None else f"{one.num_tokens:,} others"
+def bin_name(drawn: Drawn) -> str:
+    return visible(drawn.raw) if drawn.raw is not None else f"{drawn.num_tokens:,} others"
 
 
 def _end_words(chart: go.Figure, x: float, place: int, words: str) -> None:

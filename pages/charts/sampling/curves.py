@@ -35,7 +35,7 @@ def order_curve(view: OrderView | None) -> go.Figure:
     _line(chart, view.last, view.last.last, "temperature last", width=8, opacity=_FAINT)
     _line(chart, view.first, view.first.last, "temperature first", width=2.6)
     both = [("first", view.first), ("last", view.last)]  # short enough for a phone; the caption has both in full
-    fewer, more = sorted(both, key=lambda one: one[1].last.num_kept)
+    fewer, more = sorted(both, key=lambda order: order[1].last.num_kept)
     if fewer[1].last.num_kept == more[1].last.num_kept:
         _name_end(chart, more[1], more[1].last, f"both orders: {more[1].last.num_kept:,} kept")
     else:

@@ -54,14 +54,14 @@ def feasible_mass(run: StructuredRun | None, chosen: int) -> go.Figure:
 
 
 def _hover(step: StructuredStep) -> str:
-    told = [
+    lines = [
         f"token {step.index + 1}: {literal(visible(step.raw))}",
         f"feasible mass {share(step.feasible_mass)}, {step.num_allowed:,} tokens allowed",
     ]
     if step.is_overridden:
         best = step.raw_top[0]
-        told.append(f"forbidden: {literal(visible(best.raw))}, {share(best.probability)}")
-    return "<br>".join(told)
+        lines.append(f"forbidden: {literal(visible(best.raw))}, {share(best.probability)}")
+    return "<br>".join(lines)
 
 
 def step_costs(run: StructuredRun | None) -> go.Figure:

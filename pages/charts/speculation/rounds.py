@@ -23,11 +23,11 @@ def rounds_chart(run: Speculated | None, labels: Sequence[Sequence[str]] = ()) -
     if run is None:
         return chart
     repeat, most = run.repeats[0], run.request.num_drafted + 1
-    ends = np.cumsum([one.total_s for one in repeat.rounds])
-    widths = np.array([one.total_s for one in repeat.rounds])
-    accepted = np.array([one.num_accepted for one in repeat.rounds])
-    own = np.array([one.token_id is not None for one in repeat.rounds], dtype=int)
-    fallen = np.array([len(one.drafted) - one.num_accepted for one in repeat.rounds])
+    ends = np.cumsum([round_.total_s for round_ in repeat.rounds])
+    widths = np.array([round_.total_s for round_ in repeat.rounds])
+    accepted = np.array([round_.num_accepted for round_ in repeat.rounds])
+    own = np.array([round_.token_id is not None for round_ in repeat.rounds], dtype=int)
+    fallen = np.array([len(round_.drafted) - round_.num_accepted for round_ in repeat.rounds])
     for name, heights, base, marker in (
         ("accepted", accepted, np.zeros_like(accepted), {"color": DECODE}),
         ("the model's own token", own, accepted, {"color": DECODE, "pattern": _HATCHED}),

@@ -64,8 +64,10 @@ def times_chart(runs: Sequence[Speculated], estimated_s: Mapping[int, float]) ->
         return chart
     times = pass_times(runs)
     fed = np.array(list(times))
-    medians = np.array([np.median(found) for found in times.values()]) * 1e3
-    low, high = (np.array([np.quantile(found, share) for found in times.values()]) * 1e3 for share in (0.25, 0.75))
+    medians = np.array([np.median(took_s) for took_s in times.values()]) * 1e3
+    low, high = (
+        np.array([np.quantile(took_s, share) for took_s in times.values()]) * 1e3 for share in (0.25, 0.75)
+    )
     if estimated_s:
         at = np.array(sorted(estimated_s))
         values = np.array([estimated_s[int(size)] for size in at]) * 1e3
@@ -80,8 +82,8 @@ def times_chart(runs: Sequence[Speculated], estimated_s: Mapping[int, float]) ->
         name="measured",
         hovertext=[
             f"{size} tokens fed: {seconds(middle / 1e3)}, {significant(middle / medians[0])} times a plain step<br>"
-            f"{len(found)} passes"
-            for size, middle, found in zip(times, medians, times.values(), strict=True)
+            f"{len(took_s)} passes"
+            for size, middle, took_s in zip(times, medians, times.values(), strict=True)
         ],
         hoverinfo="text",
     )
