@@ -32,8 +32,8 @@ def measured(job: Job[T]) -> T | None:
 
 def finished(job: Job[T]) -> T | None:
     """What a measurement gave once it had run to its end; None before."""
-    found = known(job)
-    return found.result if found and found.state == "done" else None
+    experiment = known(job)
+    return experiment.result if experiment and experiment.state == "done" else None
 
 
 def at_once(job: Job[T]) -> T | None:
@@ -53,28 +53,31 @@ def run_job(job: Job[T], *, key: str, label: str = "Measure") -> T | None:
 
     Nothing is measured until somebody asks. What was measured on this machine before is there at once.
     """
-    found = known(job)
+    experiment = known(job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-measure"):
-        _button(job, found, key, label)
-        if found and found.is_running:
-            _running(found, key)
+        _button(job, experiment, key, label)
+        if experiment and experiment.is_running:
+            _running(experiment, key)
         else:
-            _ended(job, found, key)
+            _ended(job, experiment, key)
     clock(
-        is_running=bool(found and found.is_running) or state.laboratory().is_settling,
+        is_running=bool(experiment and experiment.is_running) or state.laboratory().is_settling,
         expected=0,
         delay_s=_LOOK_AGAIN_S,
         key=f"{key}-clock",
         on_tick=lambda key: None,
     )
-    if found is None:
+    if experiment is None:
         return None
-    return found.report.partial if found.is_running else found.result
+    return experiment.report.partial if experiment.is_running else experiment.result
 
 
-def _button(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> None:
+def _button(job: Job[T], experiment: Experiment[T] | None, key: str, label: str) -> None:
     """One button throughout, so that a keyboard's focus stays where its type does; pressed again, it joins."""
-    is_running, has_result = bool(found and found.is_running), bool(found and found.result is not None)
+    is_running, has_result = (
+        bool(experiment and experiment.is_running),
+        bool(experiment and experiment.result is not None),
+    )
     is_next = not (is_running or has_result or state.tab().drawing.is_in_lesson)
     st.button(
         f"{label} again" if has_result and not is_running else label,
@@ -86,28 +89,28 @@ def _button(job: Job[T], found: Experiment[T] | None, key: str, label: str) -> N
     )
 
 
-def _running(found: Experiment[T], key: str) -> None:
-    asked = state.learner() in found.askers
+def _running(experiment: Experiment[T], key: str) -> None:
+    asked = state.learner() in experiment.askers
     st.button(
         "Cancel",
         key=f"{key}-cancel",
         on_click=actions.cancel_measuring,
-        args=(found.job,),
+        args=(experiment.job,),
         disabled=not asked,
     )
-    words = [found.report.doing or "waiting for its turn", percent(found.report.fraction)]
-    if found.left_s is not None:
-        words.append(f"about {max(round(found.left_s), 1)} s left")
+    words = [experiment.report.doing or "waiting for its turn", percent(experiment.report.fraction)]
+    if experiment.left_s is not None:
+        words.append(f"about {max(round(experiment.left_s), 1)} s left")
     if not asked:
         words.append("asked for by another learner")
     with st.container(key=f"{key}-progress"):
-        st.progress(min(found.report.fraction, 1.0), " · ".join(words))
+        st.progress(min(experiment.report.fraction, 1.0), " · ".join(words))
 
 
-def _ended(job: Job[T], found: Experiment[T] | None, key: str) -> None:
-    if found and found.result is not None:
-        _export(job, found.result, key)
-    st.text(_words(job, found))
+def _ended(job: Job[T], experiment: Experiment[T] | None, key: str) -> None:
+    if experiment and experiment.result is not None:
+        _export(job, experiment.result, key)
+    st.text(_words(job, experiment))
 
 
 def _export(job: Job[T], result: T, key: str) -> None:
@@ -123,20 +126,20 @@ def _json(job: Job[T], result: T) -> str:
     return TypeAdapter(job.kind).dump_json(result, indent=1).decode()
 
 
-def _words(job: Job[T], found: Experiment[T] | None) -> str:
+def _words(job: Job[T], experiment: Experiment[T] | None) -> str:
     lab = state.laboratory()
     if problem := state.tab().problems.get(job.name):
         return problem
     if lab.experiments is None:
         return lab.status.sentence
-    if found is None:
+    if experiment is None:
         return "Not measured on this machine yet." if job.is_kept else ""
-    if found.state == "failed":
-        return found.problem[:1].upper() + found.problem[1:]
-    if found.state == "cancelled":
-        return "Cancelled: what was measured is kept until the server stops." if found.result else "Cancelled."
-    told = [f"Measured {found.measured_on} on this machine."] if job.is_kept else []
-    return " ".join([*told, *left_out(found.result)])
+    if experiment.state == "failed":
+        return experiment.problem[:1].upper() + experiment.problem[1:]
+    if experiment.state == "cancelled":
+        return "Cancelled: what was measured is kept until the server stops." if experiment.result else "Cancelled."
+    sentences = [f"Measured {experiment.measured_on} on this machine."] if job.is_kept else []
+    return " ".join([*sentences, *left_out(experiment.result)])
 
 
 def left_out(result: object) -> tuple[str, ...]:

@@ -7,22 +7,23 @@ from inference.machine.roof_watch import widest
 
 def about_roofs(ceilings: Ceilings, beaten_by: float = 0.0) -> str:
     """Sentences; empty only for roofs whose repeats were not kept and of which nothing was left out."""
-    told = []
+    sentences = []
     if ceilings.spreads:
         quartiles = "; ".join(
-            f"{one.roof} {_value(one, one.lower)} to {_value(one, one.upper)}" for one in ceilings.spreads
+            f"{spread.roof} {_value(spread, spread.lower)} to {_value(spread, spread.upper)}"
+            for spread in ceilings.spreads
         )
-        told.append(f"The roof is the best repeat; quartiles: {quartiles}.")
+        sentences.append(f"The roof is the best repeat; quartiles: {quartiles}.")
     if wide := widest(ceilings):
-        told.append(
+        sentences.append(
             f"Those of the {wide.roof} lie {percent(wide.width)} apart, so other programs ran meanwhile: "
             "the roofs are measured again in the background."
         )
     if beaten_by:
-        told.append(
+        sentences.append(
             f"A pass was {percent(beaten_by)} faster than they allow: they are measured again in the background."
         )
-    return " ".join([*told, *ceilings.left_out])
+    return " ".join([*sentences, *ceilings.left_out])
 
 
 def _value(spread: Spread, value: float) -> str:

@@ -16,5 +16,5 @@ _component = st.components.v2.component(
 
 def define(terms: Iterable[Term], *, is_lesson: bool = False) -> None:
     """Links to these terms open their definition in place; in a lesson, the sidebar marks Lessons."""
-    known = {one.id: {"term": one.term, "text": plain(one)} for one in terms}
+    known = {term.id: {"term": term.term, "text": plain(term)} for term in terms}
     _component(data={"terms": known, "isLesson": is_lesson}, key="terms")
