@@ -89,11 +89,11 @@ def words(
 ) -> str:
     if sweep is None or len(points) < 2:
         return "A decode pass reads every weight whether it serves one sequence or many: measure what that buys."
-    told = f"{_growth(points)} {_pace(points[0], points[-1])}"
+    sentence = f"{_growth(points)} {_pace(points[0], points[-1])}"
     if not costs or ceilings is None or crossover is None:
-        return f"{told} Where the weights stop being the cost needs this machine's roofs, not measured yet."
+        return f"{sentence} Where the weights stop being the cost needs this machine's roofs, not measured yet."
     return (
-        f"{told} The condition is that the weights are the cost: by the measured roofs, arithmetic overtakes "
+        f"{sentence} The condition is that the weights are the cost: by the measured roofs, arithmetic overtakes "
         f"reading them at a batch of about {count(max(crossover, 1))}, estimated (ridge point × bytes per weight / "
         f"2). {_unshared(costs[-1], sweep)}{_thin(points)}"
     )
@@ -103,21 +103,21 @@ def _growth(points: Sequence[SweepPoint]) -> str:
     """How far a larger batch brings more tokens per second, and what comes after that."""
     first, last, best = points[0], points[-1], max(points, key=tokens_per_s)
 
-    def times(one: SweepPoint) -> str:
-        return f"{significant(tokens_per_s(one) / tokens_per_s(first))} times"
+    def times(point: SweepPoint) -> str:
+        return f"{significant(tokens_per_s(point) / tokens_per_s(first))} times"
 
     if way(tokens_per_s(first), tokens_per_s(best)) != "more":
         return (
             f"A larger batch gains nothing here: batch {last.setting.batch_size} gives {times(last)} the tokens "
             f"per second of batch {first.setting.batch_size}."
         )
-    told = (
+    sentence = (
         f"It helps decode: batch {best.setting.batch_size} gives {times(best)} the tokens per second of batch "
         f"{first.setting.batch_size}"
     )
     if way(tokens_per_s(best), tokens_per_s(last)) != "less":
-        return f"{told}."
-    return f"{told}, and there it ends: batch {last.setting.batch_size} gives only {times(last)} as many."
+        return f"{sentence}."
+    return f"{sentence}, and there it ends: batch {last.setting.batch_size} gives only {times(last)} as many."
 
 
 def _pace(first: SweepPoint, last: SweepPoint) -> str:

@@ -17,7 +17,7 @@ from pages.ui.parts.measurement import finished, run_job
 from pages.ui.parts.prediction import Bins, Outcome, Prediction
 
 _GAINS = Bins(((1.2, "under 1.2 times"), (1.5, "1.2 to 1.5 times"), (2.0, "1.5 to 2 times")), "over 2 times")
-_OUTPUTS = [one.output_tokens for one in PRESETS[MIXED]]
+_OUTPUTS = [arrival.output_tokens for arrival in PRESETS[MIXED]]
 PREDICTION = Prediction(
     "batching",
     f"{len(_OUTPUTS)} requests of {min(_OUTPUTS)} to {max(_OUTPUTS)} output tokens share {SLOTS} slots. Static "
@@ -48,7 +48,7 @@ def batching(settings: BatchingSettings = _DEFAULT, *, key: str = "batching", is
         preset = controls.select("Requests", list(PRESETS), settings.preset, width=290)
         slots = controls.number("Requests at once", settings.slots, 1, MOST_SLOTS)
         limit = controls.steps("Tokens per pass", _TOKEN_LIMITS, settings.tokens_per_pass)
-    found: BatchingComparison | None = None
+    comparison: BatchingComparison | None = None
     try:
         arrivals = PRESETS[preset] if is_fixed else _edited(preset, key)
         job = batching_job(arrivals, slots=slots, tokens_per_pass=limit)
@@ -57,10 +57,10 @@ def batching(settings: BatchingSettings = _DEFAULT, *, key: str = "batching", is
             st.text(str(problem))
     else:
         with measuring:
-            found = run_job(job, key=key, label="Serve both ways")
+            comparison = run_job(job, key=key, label="Serve both ways")
     with drawing:
-        _main(found, key)
-    _details(found, key)
+        _main(comparison, key)
+    _details(comparison, key)
 
 
 def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
@@ -75,8 +75,8 @@ def _edited(preset: str, key: str) -> tuple[Arrival, ...]:
     return read(text)
 
 
-def _main(found: BatchingComparison | None, key: str) -> None:
-    arms = found.arms if found else ()
+def _main(comparison: BatchingComparison | None, key: str) -> None:
+    arms = comparison.arms if comparison else ()
     chart_card(
         lambda: lanes_chart(arms),
         version=arms,
@@ -89,11 +89,11 @@ def _main(found: BatchingComparison | None, key: str) -> None:
         table=lambda: requests_table(arms),
     )
     with st.container(key=f"{key}-words"):
-        st.text(explanation(found) if found and found.is_done else _UNMEASURED)
+        st.text(explanation(comparison) if comparison and comparison.is_done else _UNMEASURED)
 
 
-def _details(found: BatchingComparison | None, key: str) -> None:
-    arms = found.arms if found else ()
+def _details(comparison: BatchingComparison | None, key: str) -> None:
+    arms = comparison.arms if comparison else ()
     table_card(totals(arms), key=f"{key}-totals", title="In all", caption=_GAIN)
     left, right = st.columns(2)
     with left:
@@ -129,10 +129,10 @@ _GAIN = "Gain: how many times better continuous is than static, for each measure
 
 def outcome() -> Outcome | None:
     """What the default run found; None before it."""
-    found = finished(batching_job())
-    if found is None:
+    comparison = finished(batching_job())
+    if comparison is None:
         return None
-    static, continuous = found.arms
+    static, continuous = comparison.arms
     times = continuous.tokens_per_s / static.tokens_per_s
     passes = len(static.passes) / len(continuous.passes)
     return Outcome(

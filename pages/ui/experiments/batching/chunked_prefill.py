@@ -36,8 +36,8 @@ def chunked_prefill(
         preset = controls.select("Newcomer", list(NEWCOMERS), settings.preset, width=330)
         limit = controls.steps("Tokens per pass", _LIMITS, settings.tokens_per_pass)
     with measuring:
-        found = run_job(chunked_job(NEWCOMERS[preset], limit), key=key, label="Serve with and without chunks")
-    arms = found.arms if found else ()
+        comparison = run_job(chunked_job(NEWCOMERS[preset], limit), key=key, label="Serve with and without chunks")
+    arms = comparison.arms if comparison else ()
     with drawing:
         chart_card(
             lambda: gaps_chart(arms),
@@ -57,7 +57,7 @@ def chunked_prefill(
         caption=f"{len(STREAMS)} streams decode; a prompt of {NEWCOMERS[preset]:,} tokens arrives.",
     )
     with drawing, st.container(key=f"{key}-words"):
-        st.text(stall(found) if found and found.is_done else _UNMEASURED)
+        st.text(stall(comparison) if comparison and comparison.is_done else _UNMEASURED)
 
 
 _UNMEASURED = (

@@ -33,89 +33,90 @@ def prefill_batching(
         count = Controls(key, is_fixed=is_fixed).choice("Prompts", _COUNTS, settings.num_prompts)
     with measuring:
         sweep = run_job(prefill_batching_job(LENGTHS, count), key=key, label="Measure both ways")
-    found = both(sweep) if sweep else []
+    batches = both(sweep) if sweep else []
     with drawing:
-        _draw(found, count, key)
+        _draw(batches, count, key)
 
 
-def _draw(found: Sequence[Batched], count: int, key: str) -> None:
+def _draw(batches: Sequence[Batched], count: int, key: str) -> None:
     left, right = st.columns(2)
     with left:
         chart_card(
-            lambda: together_chart(found),
-            version=tuple(found),
+            lambda: together_chart(batches),
+            version=tuple(batches),
             key=f"{key}-all",
             title=f"Until all {count} prompts have a token",
             caption=f"one after another: {count} times the measured pass of one; both axes grow by factors",
             alt="Measured time until every prompt has its first token, in one pass and one after another.",
-            table=lambda: _table(found),
+            table=lambda: _table(batches),
         )
     with right:
         chart_card(
-            lambda: mean_ttft_chart(found),
-            version=tuple(found),
+            lambda: mean_ttft_chart(batches),
+            version=tuple(batches),
             key=f"{key}-mean",
             title="Mean TTFT of the prompts",
             caption="all there at the start; in one pass everybody waits for everybody",
             alt="Mean time to first token of the prompts, in one pass and one after another.",
-            table=lambda: _table(found),
+            table=lambda: _table(batches),
         )
     with st.container(key=f"{key}-words"):
-        st.text(words(found))
+        st.text(words(batches))
 
 
-def _table(found: Sequence[Batched]) -> Table:
+def _table(batches: Sequence[Batched]) -> Table:
     return Table(
         ["tokens each", "one prompt", "all in one pass", "all in turn", "gain", "mean TTFT in turn"],
         [
             [
-                f"{one.num_tokens:,}",
-                seconds(one.alone.median_s),
-                seconds(one.together.median_s),
-                seconds(one.in_turn_s),
-                f"{significant(one.gain)} times",
-                seconds(one.ttft_in_turn_s),
+                f"{batch.num_tokens:,}",
+                seconds(batch.alone.median_s),
+                seconds(batch.together.median_s),
+                seconds(batch.in_turn_s),
+                f"{significant(batch.gain)} times",
+                seconds(batch.ttft_in_turn_s),
             ]
-            for one in found
+            for batch in batches
         ],
     )
 
 
-def words(found: Sequence[Batched]) -> str:
-    if not found:
+def words(batches: Sequence[Batched]) -> str:
+    if not batches:
         return (
             "Decode gains from batching because one sequence leaves the arithmetic idle. A prompt brings many "
             "tokens of its own: measure what is left to gain."
         )
-    shortest, longest = found[0], found[-1]
-    told = [_gain(shortest)]
+    shortest, longest = batches[0], batches[-1]
+    sentences = [_gain(shortest)]
     if longest is not shortest:
-        told.append(_gain(longest))
+        sentences.append(_gain(longest))
         if way(shortest.gain, longest.gain) == "less":
-            told.append("The longer a prompt, the more of the machine it fills on its own, and the less is left.")
-        told.append(_wait(longest))
+            sentences.append(
+                "The longer a prompt, the more of the machine it fills on its own, and the less is left."
+            )
+        sentences.append(_wait(longest))
     if way(1, shortest.gain) == "more":
-        told.append("The condition is prompts with fewer tokens than the machine needs to be busy.")
-    return " ".join(told)
+        sentences.append("The condition is prompts with fewer tokens than the machine needs to be busy.")
+    return " ".join(sentences)
 
 
-def _gain(one: Batched) -> str:
-    prompts = f"{one.num_prompts} prompts of {one.num_tokens:,} token{'s' * (one.num_tokens != 1)}"
-    match way(1, one.gain):
+def _gain(batch: Batched) -> str:
+    prompts = f"{batch.num_prompts} prompts of {batch.num_tokens:,} token{'s' * (batch.num_tokens != 1)}"
+    match way(1, batch.gain):
         case "more":
-            return f"{prompts} are done {significant(one.gain)} times as fast in one pass as one after another."
+            return f"{prompts} are done {significant(batch.gain)} times as fast in one pass as one after another."
         case "the same":
-            return f"{prompts} are done as fast in one pass as one after another ({significant(one.gain)} times)."
+            return f"{prompts} are done as fast in one pass as one after another ({significant(batch.gain)} times)."
         case "less":
-            return f"{prompts} take {significant(1 / one.gain)} times as long in one pass as one after another."
+            return f"{prompts} take {significant(1 / batch.gain)} times as long in one pass as one after another."
 
 
-def _wait(one: Batched) -> str:
+def _wait(batch: Batched) -> str:
     """In one pass everybody waits for everybody."""
-    ratio = (
-        f"at {one.num_tokens:,} tokens the mean TTFT is {significant(one.ttft_ratio)} times that of taking turns"
-    )
-    match way(1, one.ttft_ratio):
+    times = significant(batch.ttft_ratio)
+    ratio = f"at {batch.num_tokens:,} tokens the mean TTFT is {times} times that of taking turns"
+    match way(1, batch.ttft_ratio):
         case "more":
             return f"The price is waiting for each other: {ratio}."
         case "the same":

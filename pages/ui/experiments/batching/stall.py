@@ -11,14 +11,14 @@ from pages.ui.experiments.compared import way
 from pages.ui.parts.live_chart import Table
 
 
-def stall(found: BatchingComparison) -> str:
+def stall(comparison: BatchingComparison) -> str:
     """What chunks did to the streams and to the newcomer."""
-    whole, chunked = found.arms
-    worst = [_worst_during(arm) for arm in found.arms]
-    first = [requests_seen(arm)[-1] for arm in found.arms]
+    whole, chunked = comparison.arms
+    worst = [_worst_during(arm) for arm in comparison.arms]
+    first = [requests_seen(arm)[-1] for arm in comparison.arms]
     if not all(first):
         return ""
-    ttfts = [ttft_s(one) for one in first if one]
+    ttfts = [ttft_s(newcomer) for newcomer in first if newcomer]
     num_chunks = _num_prefills(chunked)
     if num_chunks == _num_prefills(whole):
         return (
@@ -32,7 +32,7 @@ def stall(found: BatchingComparison) -> str:
 
 
 def _streams(whole_s: float, chunked_s: float) -> str:
-    told = (
+    sentence = (
         f"while the prompt came in, a running stream waited up to {seconds(whole_s)} for its next token, "
         f"with chunks up to {seconds(chunked_s)}."
     )
@@ -41,7 +41,7 @@ def _streams(whole_s: float, chunked_s: float) -> str:
         "the same": "It protected nobody here:",
         "more": "It did not protect decode here:",
     }
-    return f"{openings[way(whole_s, chunked_s)]} {told}"
+    return f"{openings[way(whole_s, chunked_s)]} {sentence}"
 
 
 def _newcomer(whole_s: float, chunked_s: float, num_chunks: int) -> str:
@@ -74,7 +74,7 @@ def stall_totals(arms: Sequence[ServedPlan]) -> Table:
         columns,
         [
             ["passes of the newcomer's prefill", *(str(_num_prefills(arm)) for arm in arms)],
-            ["newcomer's TTFT", *(seconds(ttft_s(one)) if one else "–" for one in seen)],
+            ["newcomer's TTFT", *(seconds(ttft_s(newcomer)) if newcomer else "–" for newcomer in seen)],
             ["streams' worst ITL meanwhile", *(seconds(_worst_during(arm)) for arm in arms)],
             ["streams' median ITL over the run", *(seconds(median(_stream_gaps(arm))) for arm in arms)],
             ["tokens/s in all", *(significant(arm.tokens_per_s) for arm in arms)],
@@ -84,7 +84,11 @@ def stall_totals(arms: Sequence[ServedPlan]) -> Table:
 
 def _num_prefills(arm: ServedPlan) -> int:
     newcomer = len(arm.plan.arrivals) - 1
-    return sum(share.request == newcomer and share.phase == "prefill" for one in arm.passes for share in one.shares)
+    return sum(
+        share.request == newcomer and share.phase == "prefill"
+        for batch_pass in arm.passes
+        for share in batch_pass.shares
+    )
 
 
 def _worst_during(arm: ServedPlan) -> float:
@@ -96,9 +100,9 @@ def _worst_during(arm: ServedPlan) -> float:
     return max(
         (
             gap
-            for one in streams
-            if one
-            for gap, time_s in zip(itl_s(one), one.token_times_s[1:], strict=True)
+            for stream in streams
+            if stream
+            for gap, time_s in zip(itl_s(stream), stream.token_times_s[1:], strict=True)
             if newcomer.sent_s < time_s <= until
         ),
         default=0.0,
@@ -106,4 +110,4 @@ def _worst_during(arm: ServedPlan) -> float:
 
 
 def _stream_gaps(arm: ServedPlan) -> list[float]:
-    return [gap for one in requests_seen(arm)[:-1] if one for gap in itl_s(one)]
+    return [gap for stream in requests_seen(arm)[:-1] if stream for gap in itl_s(stream)]

@@ -50,12 +50,12 @@ def requests_table(arms: Sequence[ServedPlan]) -> Table:
         [
             [
                 str(place + 1),
-                f"{one.before_pass:,}",
-                f"{one.prompt_tokens:,}",
-                f"{one.output_tokens:,}",
+                f"{arrival.before_pass:,}",
+                f"{arrival.prompt_tokens:,}",
+                f"{arrival.output_tokens:,}",
                 *(cell for each in seen for cell in _latencies(each[place])),
             ]
-            for place, one in enumerate(asked)
+            for place, arrival in enumerate(asked)
         ],
     )
 
@@ -67,22 +67,22 @@ def passes_table(arms: Sequence[ServedPlan]) -> Table:
         [
             [
                 arm.plan.name,
-                f"{one.number:,}",
-                seconds(one.seconds),
-                str(len(one.shares)),
-                f"{one.tokens('prefill'):,}",
-                f"{one.tokens('decode'):,}",
-                f"{one.blocks:,}",
+                f"{batch_pass.number:,}",
+                seconds(batch_pass.seconds),
+                str(len(batch_pass.shares)),
+                f"{batch_pass.tokens('prefill'):,}",
+                f"{batch_pass.tokens('decode'):,}",
+                f"{batch_pass.blocks:,}",
             ]
             for arm in arms
-            for one in arm.passes
+            for batch_pass in arm.passes
         ],
     )
 
 
-def explanation(found: BatchingComparison) -> str:
+def explanation(comparison: BatchingComparison) -> str:
     """The phase it helps, the price and the condition, as this run shows them."""
-    static, continuous = found.arms
+    static, continuous = comparison.arms
     return " ".join(
         [_gain(static, continuous), _slots(static, continuous), _price(continuous), _condition(static, continuous)]
     )
@@ -102,23 +102,27 @@ def _gain(static: ServedPlan, continuous: ServedPlan) -> str:
 def _slots(static: ServedPlan, continuous: ServedPlan) -> str:
     """The count behind it, which no noise touches."""
     many, few = len(static.passes), len(continuous.passes)
-    told = (
+    sentence = (
         f"Static groups left {static.idle_slots:,} of {static.offered_slots:,} slots idle, continuous ones "
         f"{continuous.idle_slots:,} of {continuous.offered_slots:,}"
     )
     if few == many:
-        return f"{told}, and both took {many:,} passes."
+        return f"{sentence}, and both took {many:,} passes."
     if few > many:
-        return f"{told}, and they took {few:,} passes instead of {many:,}."
+        return f"{sentence}, and they took {few:,} passes instead of {many:,}."
     ratio, rate = many / few, continuous.tokens_per_s / static.tokens_per_s
     fuller = " A fuller pass takes longer, so time gains less than the count." if rate < 0.97 * ratio else ""
-    return f"{told}, so {few:,} passes did what {many:,} did ({significant(ratio)} to 1, counted).{fuller}"
+    return f"{sentence}, so {few:,} passes did what {many:,} did ({significant(ratio)} to 1, counted).{fuller}"
 
 
 def _price(arm: ServedPlan) -> str:
     """What a stream pays when a prompt joins its pass."""
-    joined = [one.seconds for one in arm.passes if one.tokens("decode") and one.tokens("prefill")]
-    alone = [one.seconds for one in arm.passes if not one.tokens("prefill")]
+    joined = [
+        batch_pass.seconds
+        for batch_pass in arm.passes
+        if batch_pass.tokens("decode") and batch_pass.tokens("prefill")
+    ]
+    alone = [batch_pass.seconds for batch_pass in arm.passes if not batch_pass.tokens("prefill")]
     if not joined or not alone:
         return "The price, a prompt that joins a pass of decodes and holds them up, did not have to be paid here."
     return (
@@ -129,9 +133,9 @@ def _price(arm: ServedPlan) -> str:
 
 
 def _condition(static: ServedPlan, continuous: ServedPlan) -> str:
-    outputs = [one.output_tokens for one in static.plan.arrivals]
+    outputs = [arrival.output_tokens for arrival in static.plan.arrivals]
     if len(continuous.passes) >= len(static.passes):
-        are_alike = len({(one.before_pass, one.output_tokens) for one in static.plan.arrivals}) == 1
+        are_alike = len({(arrival.before_pass, arrival.output_tokens) for arrival in static.plan.arrivals}) == 1
         return (
             "It gains nothing here: requests that are as long as each other and come together free their slots "
             "together, so a group never waits for anybody."
@@ -144,20 +148,20 @@ def _condition(static: ServedPlan, continuous: ServedPlan) -> str:
     )
 
 
-def _latencies(one: Request | None) -> list[str]:
-    if one is None:
+def _latencies(request: Request | None) -> list[str]:
+    if request is None:
         return ["–", "–", "–"]
-    rate = tps_per_user(one)
-    gaps = itl_s(one)
-    return [seconds(ttft_s(one)), seconds(median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
+    rate = tps_per_user(request)
+    gaps = itl_s(request)
+    return [seconds(ttft_s(request)), seconds(median(gaps)) if gaps else "–", significant(rate) if rate else "–"]
 
 
 def _gaps(arm: ServedPlan) -> list[float]:
-    return [gap for one in requests_seen(arm) if one for gap in itl_s(one)]
+    return [gap for request in requests_seen(arm) if request for gap in itl_s(request)]
 
 
 def _mean_ttft(arm: ServedPlan) -> float:
-    known = [ttft_s(one) for one in requests_seen(arm) if one]
+    known = [ttft_s(request) for request in requests_seen(arm) if request]
     return statistics.fmean(known) if known else 0.0
 
 
