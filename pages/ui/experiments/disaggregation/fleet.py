@@ -93,7 +93,7 @@ def _chosen(
             "Passes of",
             (*MACHINES, HERE) if comparison else MACHINES,
             settings.passes,
-            format_func=lambda one: machines[one].name if one in machines else one,
+            format_func=lambda machine_id: machines[machine_id].name if machine_id in machines else machine_id,
         )
         num_workers = controls.number("Workers", settings.num_workers, 2, 16, width=120)
         tenths = controls.number("Requests in 10 s", settings.requests_in_10_s, 1, 5_000, step=10)
@@ -101,7 +101,7 @@ def _chosen(
         output = controls.number("Output, tokens", settings.output_tokens, 1, 1_000, step=10)
         ttft_ms = controls.number("TTFT limit, ms", settings.ttft_limit_ms, 1, 600_000, step=50)
         tpot_ms = controls.number("TPOT limit, ms", settings.tpot_limit_ms, 1, 60_000)
-        link = controls.select("Link", [one.name for one in LINKS], settings.link)
+        link = controls.select("Link", [link.name for link in LINKS], settings.link)
         seed = controls.number("Seed", settings.seed, 0, 1_000_000, width=120)
     return FleetSettings(passes, settings.model, num_workers, tenths, prompt, output, ttft_ms, tpot_ms, link, seed)
 
@@ -125,7 +125,7 @@ def _goodput(
     chosen: FleetSettings, speed: ComputedPace | MeasuredPace, bytes_per_token: float
 ) -> tuple[tuple[tuple[int, float], ...], float]:
     """(prefill workers, requests/s within the limits) of every split, and of all workers colocated."""
-    link = next(one.bandwidth for one in LINKS if one.name == chosen.link)
+    link = next(link.bandwidth for link in LINKS if link.name == chosen.link)
     asks = poisson(
         chosen.requests_in_10_s / 10,
         NUM_REQUESTS,
@@ -134,8 +134,8 @@ def _goodput(
         seed=chosen.seed,
     )
 
-    def of(one: Fleet) -> float:
-        seen = simulate(asks, one, speed, bytes_per_token=bytes_per_token)
+    def of(arrangement: Fleet) -> float:
+        seen = simulate(asks, arrangement, speed, bytes_per_token=bytes_per_token)
         return goodput(seen, ttft_limit_s=chosen.ttft_limit_ms / 1e3, tpot_limit_s=chosen.tpot_limit_ms / 1e3)
 
     workers = chosen.num_workers
@@ -176,12 +176,12 @@ def _checked(rows: tuple[SimulatedFigure, ...]) -> Table:
         ["arrangement", "figure", "measured", "simulated", "error"],
         [
             [
-                one.arrangement,
-                one.name,
-                seconds(one.measured_s),
-                seconds(one.simulated_s),
-                ("+" if one.error >= 0 else "−") + percent(abs(one.error)),
+                checked.arrangement,
+                checked.name,
+                seconds(checked.measured_s),
+                seconds(checked.simulated_s),
+                ("+" if checked.error >= 0 else "−") + percent(abs(checked.error)),
             ]
-            for one in rows
+            for checked in rows
         ],
     )

@@ -33,15 +33,21 @@ def link(settings: LinkSettings = _DEFAULT, *, key: str = "link", is_fixed: bool
     drawing = framed(f"{key}-chart")
     controls, shapes, machines = Controls(key, is_fixed=is_fixed), models(), hardware()
     with row(key):
-        model = controls.select("Model", list(shapes), settings.model, format_func=lambda one: shapes[one].name)
-        known = [one for one, sheet in machines.items() if arithmetic_dtype(sheet, 16) in sheet.peak_flops]
-        machine = controls.select("Hardware", known, settings.hardware, format_func=lambda one: machines[one].name)
+        model = controls.select(
+            "Model", list(shapes), settings.model, format_func=lambda model_id: shapes[model_id].name
+        )
+        known = [
+            machine_id for machine_id, sheet in machines.items() if arithmetic_dtype(sheet, 16) in sheet.peak_flops
+        ]
+        machine = controls.select(
+            "Hardware", known, settings.hardware, format_func=lambda machine_id: machines[machine_id].name
+        )
         prompt = controls.number("Prompt, tokens", settings.prompt_tokens, 1, 131_072, step=256)
     spec, sheet = shapes[model], machines[machine]
     prompt = min(prompt, spec.max_context)
     prefill_s = ComputedPace(spec, sheet, arithmetic_dtype(sheet, 16)).prefill_s(prompt)
     size = cache_bytes(spec, prompt)
-    rows = [Moved(one.name, transfer_s(spec, prompt, one)) for one in LINKS]
+    rows = [Moved(link.name, transfer_s(spec, prompt, link)) for link in LINKS]
     with drawing:
         live_chart(
             lambda: links_chart(rows, prefill_s),
@@ -54,7 +60,7 @@ def link(settings: LinkSettings = _DEFAULT, *, key: str = "link", is_fixed: bool
             table=lambda: _table(rows),
         )
     needed = needed_bandwidth(spec, prompt, prefill_s=prefill_s)
-    fast = [one.name for one in LINKS if one.bandwidth >= needed]
+    fast = [link.name for link in LINKS if link.bandwidth >= needed]
     st.text(
         f"A worker that prefills without rest at the roofline of {sheet.name} makes {scaled(needed, 'B/s')}: "
         + (f"{fast[0]} keeps up." if fast else "none of these links keeps up.")
@@ -67,8 +73,8 @@ def _table(rows: list[Moved]) -> Table:
     return Table(
         ["link", "nominal", "estimated", "source"],
         [
-            [one.name, scaled(one.bandwidth, "B/s"), seconds(moved.seconds), one.source]
-            for one, moved in zip(LINKS, rows, strict=True)
+            [link.name, scaled(link.bandwidth, "B/s"), seconds(moved.seconds), link.source]
+            for link, moved in zip(LINKS, rows, strict=True)
         ],
     )
 

@@ -56,78 +56,78 @@ def two_processes(
         num_streams = controls.number("Streams", settings.num_streams, 1, 12)
         long_prompt = controls.number("Long prompt, tokens", settings.long_prompt, 16, 2_000, step=16, width=180)
     job = comparison_job(scenario(preset, num_streams=num_streams, long_prompt=long_prompt))
-    found = run_job(job, key=key, label="Serve both ways")
+    comparison = run_job(job, key=key, label="Serve both ways")
     chart_card(
-        lambda: gaps_chart(found),
-        version=found,
+        lambda: gaps_chart(comparison),
+        version=comparison,
         key=f"{key}-gaps",
         title="What every reader waits between two tokens",
         caption="one circle per token, measured; above both workers do both phases, below one prefills "
         "and the other decodes",
         alt="Time between tokens over the run: colocated with tall outliers whenever a long prompt is "
         "prefilled, disaggregated without them.",
-        table=lambda: _gap_table(found),
+        table=lambda: _gap_table(comparison),
     )
-    st.text(words(found))
+    st.text(words(comparison))
     chart_card(
-        lambda: lanes_chart(found),
-        version=found,
+        lambda: lanes_chart(comparison),
+        version=comparison,
         key=f"{key}-lanes",
         title="What each worker did",
         caption="prefill passes are tall, decode passes are low; between them the caches that were sent",
         alt="A lane per worker with its prefill and decode passes over time.",
-        table=lambda: _pass_table(found),
+        table=lambda: _pass_table(comparison),
     )
-    table_card(_numbers(found), key=f"{key}-numbers", caption=_where(found))
+    table_card(_numbers(comparison), key=f"{key}-numbers", caption=_where(comparison))
 
 
-def _numbers(found: ArrangementComparison | None) -> Table:
-    columns = ["measured", *(served.arrangement for served in found.served)] if found else ["measured"]
+def _numbers(comparison: ArrangementComparison | None) -> Table:
+    columns = ["measured", *(served.arrangement for served in comparison.served)] if comparison else ["measured"]
     rows: dict[str, list[str]] = {
         name: []
         for name in ("ITL, p50", "ITL, p95", "ITL, p99", "TTFT, median", "TTFT, longest", "output tokens/s")
     }
-    for served in found.served if found else ():
-        seen, gaps = _seen(served, found)
-        firsts = [ttft_s(one) for one in seen]
+    for served in comparison.served if comparison else ():
+        seen, gaps = _seen(served, comparison)
+        firsts = [ttft_s(request) for request in seen]
         for percent in (50, 95, 99):
             rows[f"ITL, p{percent}"].append(seconds(percentile(gaps, percent)) if gaps else "")
         rows["TTFT, median"].append(seconds(statistics.median(firsts)) if firsts else "")
         rows["TTFT, longest"].append(seconds(max(firsts)) if firsts else "")
         rows["output tokens/s"].append(f"{tps_total(seen):.3g}" if seen else "")
-    moved = found.of("disaggregated") if found else None
+    moved = comparison.of("disaggregated") if comparison else None
     if moved and moved.transfers:
-        sizes = [one.num_bytes for one in moved.transfers]
+        sizes = [transfer.num_bytes for transfer in moved.transfers]
         rows["bytes moved, largest prompt"] = ["0", scaled(max(sizes), "B")]
         rows["bytes moved in all"] = ["0", scaled(sum(sizes), "B")]
         rows["time to move, median"] = [
             "",
-            seconds(statistics.median(one.end_s - one.start_s for one in moved.transfers)),
+            seconds(statistics.median(transfer.end_s - transfer.start_s for transfer in moved.transfers)),
         ]
     return Table(columns, [[name, *values] for name, values in rows.items()])
 
 
-def _seen(served: ArrangementRun, found: ArrangementComparison | None) -> tuple[list[Request], list[float]]:
+def _seen(served: ArrangementRun, comparison: ArrangementComparison | None) -> tuple[list[Request], list[float]]:
     """What the clients saw, and every gap between two tokens."""
-    seen = list(requests(served, found.asks).values()) if found else []
-    return seen, [gap for one in seen for gap in itl_s(one)]
+    seen = list(requests(served, comparison.asks).values()) if comparison else []
+    return seen, [gap for request in seen for gap in itl_s(request)]
 
 
-def _where(found: ArrangementComparison | None) -> str:
-    if not found:
+def _where(comparison: ArrangementComparison | None) -> str:
+    if not comparison:
         return "Both arrangements run on the same two processes, one after the other."
-    cores = "on processor cores of its own" if found.is_pinned else "not bound to processor cores"
-    threads = f"{found.threads_per_worker} thread{'s' * (found.threads_per_worker > 1)}"
+    cores = "on processor cores of its own" if comparison.is_pinned else "not bound to processor cores"
+    threads = f"{comparison.threads_per_worker} thread{'s' * (comparison.threads_per_worker > 1)}"
     return (
         f"Two processes share the weights in memory; each has {threads}, {cores}. Requests are dealt out in turn."
     )
 
 
-def _gap_table(found: ArrangementComparison | None) -> Table:
+def _gap_table(comparison: ArrangementComparison | None) -> Table:
     columns = ["arrangement", "request", "arrived", "TTFT", "ITL, median", "ITL, longest", "tokens"]
     rows = []
-    for served in found.served if found else ():
-        for place, request in requests(served, found.asks).items() if found else ():
+    for served in comparison.served if comparison else ():
+        for place, request in requests(served, comparison.asks).items() if comparison else ():
             gaps = itl_s(request)
             rows.append(
                 [
@@ -143,37 +143,37 @@ def _gap_table(found: ArrangementComparison | None) -> Table:
     return Table(columns, rows)
 
 
-def _pass_table(found: ArrangementComparison | None) -> Table:
+def _pass_table(comparison: ArrangementComparison | None) -> Table:
     columns = ["arrangement", "worker", "phase", "requests", "from", "took"]
     return Table(
         columns,
         [
             [
                 served.arrangement,
-                ("first", "second")[one.worker],
-                one.phase,
-                ", ".join(str(place + 1) for place in one.asks),
-                f"{one.start_s:.3f} s",
-                seconds(one.end_s - one.start_s),
+                ("first", "second")[worker_pass.worker],
+                worker_pass.phase,
+                ", ".join(str(place + 1) for place in worker_pass.asks),
+                f"{worker_pass.start_s:.3f} s",
+                seconds(worker_pass.end_s - worker_pass.start_s),
             ]
-            for served in (found.served if found else ())
-            for one in served.passes
+            for served in (comparison.served if comparison else ())
+            for worker_pass in served.passes
         ],
     )
 
 
-def _figures(found: ArrangementComparison | None) -> dict[Arrangement, tuple[float, float, float]]:
+def _figures(comparison: ArrangementComparison | None) -> dict[Arrangement, tuple[float, float, float]]:
     """Longest gap, longest TTFT, tokens a second, of the arrangements that were served to the end."""
     figures = {}
-    for served in found.served if found else ():
-        seen, gaps = _seen(served, found)
-        if found and gaps and is_done(served, found.asks):
+    for served in comparison.served if comparison else ():
+        seen, gaps = _seen(served, comparison)
+        if comparison and gaps and is_done(served, comparison.asks):
             figures[served.arrangement] = (max(gaps), max(map(ttft_s, seen)), tps_total(seen))
     return figures
 
 
-def words(found: ArrangementComparison | None) -> str:
-    figures = _figures(found)
+def words(comparison: ArrangementComparison | None) -> str:
+    figures = _figures(comparison)
     if len(figures) < 2:
         return (
             "Disaggregation helps decode: a prompt no longer stands between two tokens of somebody else. Its price "
@@ -201,11 +201,11 @@ def words(found: ArrangementComparison | None) -> str:
 
 def outcome() -> Outcome | None:
     """The longest pause against the usual one, colocated, from the default run; None before there is one."""
-    found = measured(DEFAULT_JOB)
-    served = found.of("colocated") if found else None
-    if not found or not served or "colocated" not in _figures(found):
+    comparison = measured(DEFAULT_JOB)
+    served = comparison.of("colocated") if comparison else None
+    if not comparison or not served or "colocated" not in _figures(comparison):
         return None
-    gaps = [gap for place in range(4) for gap in itl_s(requests(served, found.asks)[place])]
+    gaps = [gap for place in range(4) for gap in itl_s(requests(served, comparison.asks)[place])]
     usual_s, longest_s = statistics.median(gaps), max(gaps)
     return Outcome(
         _TIMES_THE_USUAL.name_of(longest_s / usual_s),
