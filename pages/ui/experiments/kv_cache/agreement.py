@@ -36,21 +36,23 @@ def agreement(settings: AgreementSettings = _DEFAULT, *, key: str = "agreement",
         num_tokens = controls.number("Tokens compared", settings.num_tokens, 2, MOST_TOKENS)
     with measuring:
         known = run_job(agreement_job(num_tokens), key=key, label="Compare the answers")
-    found = {one.dtype: one for one in known.dtypes if one.differences} if known else {}
+    by_dtype = (
+        {comparison.dtype: comparison for comparison in known.dtypes if comparison.differences} if known else {}
+    )
     with drawing:
-        _draw(tuple(found.values()), num_tokens, key)
+        _draw(tuple(by_dtype.values()), num_tokens, key)
         for column, dtype in zip(st.columns(len(DTYPES)), DTYPES, strict=True):
             with column:
-                text_card(_card(dtype, found.get(dtype)), key=f"{key}-{dtype}")
+                text_card(_card(dtype, by_dtype.get(dtype)), key=f"{key}-{dtype}")
         with st.container(key=f"{key}-words"):
-            st.text(words(tuple(found.values())))
+            st.text(words(tuple(by_dtype.values())))
 
 
-def words(found: Sequence[Agreement]) -> str:
+def words(comparisons: Sequence[Agreement]) -> str:
     """Why the logits differ, and in which dtype they do so more."""
-    if len(found) < len(DTYPES):
+    if len(comparisons) < len(DTYPES):
         return _WHY
-    least, most = sorted(found, key=lambda one: one.largest)
+    least, most = sorted(comparisons, key=lambda comparison: comparison.largest)
     if most.largest == least.largest:
         return f"{_WHY} Both dtypes differ by as much here."
     return (
@@ -59,33 +61,35 @@ def words(found: Sequence[Agreement]) -> str:
     )
 
 
-def _draw(found: tuple[Agreement, ...], num_tokens: int, key: str) -> None:
+def _draw(comparisons: tuple[Agreement, ...], num_tokens: int, key: str) -> None:
     chart_card(
-        lambda: agreement_chart(found, num_tokens),
-        version=(found, num_tokens),
+        lambda: agreement_chart(comparisons, num_tokens),
+        version=(comparisons, num_tokens),
         key=f"{key}-chart",
         title="Logits with the cache against without",
         caption="greedy decoding of one fixed prompt; the first token is the same prefill both ways",
         alt="Largest difference of any logit with and without the KV cache, token by token, in each dtype.",
         table=lambda: Table(
-            ["token", *(f"{one.dtype}, measured" for one in found)],
+            ["token", *(f"{comparison.dtype}, measured" for comparison in comparisons)],
             [
                 [str(number), *(significant(value) if value is not None else "" for value in values)]
-                for number, values in enumerate(zip_longest(*(one.differences for one in found)), start=1)
+                for number, values in enumerate(
+                    zip_longest(*(comparison.differences for comparison in comparisons)), start=1
+                )
             ],
         ),
     )
 
 
-def _card(dtype: str, found: Agreement | None) -> Card:
-    if found is None:
+def _card(dtype: str, comparison: Agreement | None) -> Card:
+    if comparison is None:
         return Card(kicker=dtype, note="Not compared yet.", height=_HEIGHT)
-    num_tokens = len(found.differences)
-    where = "none" if found.first_differing is None else f"token {found.first_differing:,}"
+    num_tokens = len(comparison.differences)
+    where = "none" if comparison.first_differing is None else f"token {comparison.first_differing:,}"
     return Card(
         kicker=dtype,
         figures=(
-            Figure(significant(found.largest), "largest logit difference, measured"),
+            Figure(significant(comparison.largest), "largest logit difference, measured"),
             Figure(where, f"first to differ, of {num_tokens:,}"),
         ),
         height=_HEIGHT,

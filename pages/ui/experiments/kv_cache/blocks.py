@@ -42,28 +42,28 @@ def paged_blocks(settings: BlocksSettings = _DEFAULT, *, key: str = "blocks", is
     live = _live()
     with row(key):
         size = controls.number("Tokens a block", settings.block_size, 1, MOST_TOKENS_PER_BLOCK)
-        conversations = [one.conversation for one in live]
+        conversations = [held.conversation for held in live]
         if len(live) < _FEWEST:
             prompt = controls.number("Example prompt", settings.prompt_tokens, 1, _MOST_EXAMPLE_TOKENS)
             same = controls.number("Equal beginning", settings.same_tokens, 0, _MOST_EXAMPLE_TOKENS)
             conversations += examples(len(live), prompt, min(same, prompt))
-    found = layout(conversations, block_size=size)
+    paged = layout(conversations, block_size=size)
     with drawing:
         live_chart(
-            lambda: blocks(found),
-            version=found,
+            lambda: blocks(paged),
+            version=paged,
             key=f"{key}-chart",
             title=f"KV caches in blocks of {size} {'token' if size == 1 else 'tokens'}",
             caption=_caption(live, len(conversations)),
             alt="A strip of blocks for each conversation: filled, shared, partly filled, reserved but empty.",
-            table=lambda: _table(found),
+            table=lambda: _table(paged),
         )
     engine = state.laboratory().engine
     with framed(f"{key}-numbers"):
         if engine is None:
             st.text("The model is loading: its bytes a token are not known yet.")
         else:
-            card(numbers(found, live, engine.spec), key=f"{key}-numbers")
+            card(numbers(paged, live, engine.spec), key=f"{key}-numbers")
 
 
 def _live() -> tuple[Held, ...]:
@@ -75,7 +75,7 @@ def _live() -> tuple[Held, ...]:
 
 def examples(first: int, prompt_tokens: int, same_tokens: int) -> list[Conversation]:
     """Conversations from the settings; the others begin like the first of them, whose place is `first`."""
-    made = [
+    conversations = [
         Conversation(
             name=f"example {number}",
             prompt_tokens=prompt_tokens + longer,
@@ -85,7 +85,10 @@ def examples(first: int, prompt_tokens: int, same_tokens: int) -> list[Conversat
         )
         for number, (longer, generated) in enumerate(_EXAMPLES, start=1)
     ]
-    return [made[0], *(replace(one, same_as=first, same_tokens=same_tokens) for one in made[1:])]
+    return [
+        conversations[0],
+        *(replace(conversation, same_as=first, same_tokens=same_tokens) for conversation in conversations[1:]),
+    ]
 
 
 def _caption(live: tuple[Held, ...], num_shown: int) -> str:
@@ -98,17 +101,17 @@ def _caption(live: tuple[Held, ...], num_shown: int) -> str:
     )
 
 
-def _table(found: Layout) -> Table:
+def _table(paged: Layout) -> Table:
     rows = []
-    for one in found.rows:
-        lengths = one.conversation
+    for strip in paged.rows:
+        lengths = strip.conversation
         rows.append(
             [
                 lengths.name,
                 f"{lengths.cached_tokens:,}",
-                _numbers(one.table),
-                f"{one.num_shared:,}",
-                f"{one.empty_tokens:,}",
+                _numbers(strip.table),
+                f"{strip.num_shared:,}",
+                f"{strip.empty_tokens:,}",
                 f"{lengths.reserved_tokens - lengths.cached_tokens:,}",
             ]
         )
@@ -127,16 +130,16 @@ def _numbers(table: tuple[int, ...]) -> str:
     return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in spans)
 
 
-def numbers(found: Layout, live: tuple[Held, ...], spec: ModelSpec) -> Card:
+def numbers(paged: Layout, live: tuple[Held, ...], spec: ModelSpec) -> Card:
     """Blocks, and what stays empty with them and without; bytes of the model that runs here."""
     each = kv_bytes_per_token(spec)
     figures = [
-        Figure(f"{found.num_blocks:,}", f"physical blocks; sharing saves {found.num_saved:,}"),
-        Figure(_bytes(found.empty_tokens * each), "empty in blocks, computed"),
-        Figure(_bytes(found.unused_tokens * each), "empty in contiguous reservations, computed"),
+        Figure(f"{paged.num_blocks:,}", f"physical blocks; sharing saves {paged.num_saved:,}"),
+        Figure(_bytes(paged.empty_tokens * each), "empty in blocks, computed"),
+        Figure(_bytes(paged.unused_tokens * each), "empty in contiguous reservations, computed"),
     ]
     if live:
-        measured = sum(one.kv_bytes for one in live)
+        measured = sum(held.kv_bytes for held in live)
         figures.append(Figure(_bytes(measured), f"held by {len(live)} live, measured"))
     return Card(figures=tuple(figures), sentence=_WORDS, height=_HEIGHT)
 

@@ -47,9 +47,11 @@ def cache_growth(settings: GrowthSettings = _DEFAULT, *, key: str = "growth", is
     controls = Controls(key, is_fixed=is_fixed)
     drawing = framed(f"{key}-chart")
     names = {name: spec.name for name, spec in models().items()}
-    machines = {name: one for name, one in hardware().items() if one.memory_bytes}
+    machines = {name: sheet for name, sheet in hardware().items() if sheet.memory_bytes}
     with row(key):
-        model = controls.select("Model", list(names), settings.model, format_func=lambda one: names[one], width=190)
+        model = controls.select(
+            "Model", list(names), settings.model, format_func=lambda name: names[name], width=190
+        )
         batch_size = controls.number("Batch", settings.batch_size, 1, MOST_CONVERSATIONS, width=115)
         context_len = controls.number("Context", settings.context_len, 1, MOST_TOKENS, width=145)
         kv_bits = controls.select("Cache bits", _BITS, settings.kv_bits, width=95)
@@ -59,7 +61,7 @@ def cache_growth(settings: GrowthSettings = _DEFAULT, *, key: str = "growth", is
                 "Accelerator",
                 list(machines),
                 settings.machine,
-                format_func=lambda one: machines[one].name,
+                format_func=lambda machine_id: machines[machine_id].name,
                 width=215,
             )
         ]
@@ -131,21 +133,23 @@ def _longest(space: Room) -> str:
 
 
 def _words(spec: ModelSpec, context_len: int, machine: Hardware, space: Room) -> list[str]:
-    told = [rule(spec)]
+    sentences = [rule(spec)]
     if context_len > spec.max_context:
-        told.append(f"The model's own context ends at {spec.max_context:,} tokens: beyond it this is arithmetic.")
+        sentences.append(
+            f"The model's own context ends at {spec.max_context:,} tokens: beyond it this is arithmetic."
+        )
     if spec.weight_bits < 16:
-        told.append(
+        sentences.append(
             f"Every weight is counted with {spec.weight_bits:g} bits; usual checkpoints leave the embedding and "
             "the LM head in 16 and are larger."
         )
     if space.free_bytes <= 0:
-        told.append(
+        sentences.append(
             f"The weights alone, {scaled(spec.weight_bytes, 'B')}, do not fit in {machine.name}: it takes several."
         )
     else:
-        told.append(f"At best: {machine.name} also has to hold activations and the program.")
-    return told
+        sentences.append(f"At best: {machine.name} also has to hold activations and the program.")
+    return sentences
 
 
 def rule(spec: ModelSpec) -> str:

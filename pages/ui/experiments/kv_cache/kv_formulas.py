@@ -113,16 +113,16 @@ def _chart(
 
 def formula_bars(spec: ModelSpec, context_len: int) -> list[Bar]:
     return [
-        Bar(one.name, cache_bytes(spec, one, context_len=context_len), False, one.times_right)
-        for one in formulas(spec)
+        Bar(formula.name, cache_bytes(spec, formula, context_len=context_len), False, formula.times_right)
+        for formula in formulas(spec)
     ]
 
 
 def formula_table(spec: ModelSpec) -> Table:
     """Each formula with its numbers; the factor each is off."""
     rows = [
-        [one.name, _off(one.times_right), scaled(one.bytes_per_token, "B"), f"= {one.written}"]
-        for one in formulas(spec)
+        [formula.name, _off(formula.times_right), scaled(formula.bytes_per_token, "B"), f"= {formula.written}"]
+        for formula in formulas(spec)
     ]
     return Table(["counted by", "off by", "per token", "written out"], rows)
 
@@ -134,17 +134,17 @@ def _off(times: float) -> str:
 def words(spec: ModelSpec, context_len: int) -> str:
     """Why the wrong formulas are wrong for this model, or why they are not."""
     _, by_heads, by_width = formulas(spec)
-    told = [_sharing(spec, significant(by_heads.times_right))]
+    sentences = [_sharing(spec, significant(by_heads.times_right))]
     if by_width.times_right == 1 != by_heads.times_right:
-        told.append("The hidden width gives the right number by accident: the KV heads together are as wide.")
+        sentences.append("The hidden width gives the right number by accident: the KV heads together are as wide.")
     slid = window_factor(spec, context_len=context_len)
     if slid > 1:
-        told.append(
+        sentences.append(
             f"Counting the sliding layers in full here would be a third mistake: {significant(slid)} times."
         )
     if context_len > spec.max_context:
-        told.append(f"The model's own context ends at {spec.max_context:,} tokens.")
-    return " ".join(told)
+        sentences.append(f"The model's own context ends at {spec.max_context:,} tokens.")
+    return " ".join(sentences)
 
 
 def _sharing(spec: ModelSpec, times: str) -> str:

@@ -58,33 +58,33 @@ def with_and_without(
         new_tokens = controls.number("New tokens, counted", settings.new_tokens, 1, _MOST)
     with measuring:
         sweep = run_job(recompute_job(lengths_to(longest)), key=key)
-    found = pairs(sweep) if sweep else []
+    point_pairs = pairs(sweep) if sweep else []
     most = sweep.spec.max_context if sweep else _MOST
     lengths = [length for length in lengths_to(longest) if length <= most]
     with drawing:
         left, right = st.columns(2)
         with left:
-            _time(found, lengths, key)
+            _time(point_pairs, lengths, key)
         with right:
             _work(prompt_tokens, new_tokens, key)
     with telling:
-        st.text(words(sweep, lengths) if sweep and found else _UNMEASURED)
+        st.text(words(sweep, lengths) if sweep and point_pairs else _UNMEASURED)
 
 
 _UNMEASURED = "Work is known by counting; what it costs in time is not: measure it."
 
 
-def _time(found: Sequence[tuple[SweepPoint, SweepPoint]], lengths: Sequence[int], key: str) -> None:
+def _time(point_pairs: Sequence[tuple[SweepPoint, SweepPoint]], lengths: Sequence[int], key: str) -> None:
     chart_card(
-        lambda: time_chart(found, lengths),
-        version=(tuple(found), tuple(lengths)),
+        lambda: time_chart(point_pairs, lengths),
+        version=(tuple(point_pairs), tuple(lengths)),
         key=f"{key}-time",
         title="Time of the next token",
         caption="median and quartiles of repeats that take turns; both axes grow by factors",
         alt="Measured time of the next token against the context length, with the KV cache and without it.",
         table=lambda: Table(
             ["tokens", "with cache", "quartiles", "without cache", "quartiles", "times as long"],
-            [_line(pair) for pair in found],
+            [_line(pair) for pair in point_pairs],
         ),
     )
 
@@ -120,21 +120,23 @@ def _work(prompt_tokens: int, new_tokens: int, key: str) -> None:
 
 def words(sweep: Sweep, lengths: Sequence[int]) -> str:
     """The ratio at both ends; once all `lengths` are there, where the arms cross or that they do not."""
-    found = pairs(sweep)
-    first, last = found[0], found[-1]
-    told = [f"Without the cache one token takes {_at(first)}" + (f" and {_at(last)}." if last != first else ".")]
+    point_pairs = pairs(sweep)
+    first, last = point_pairs[0], point_pairs[-1]
+    sentences = [
+        f"Without the cache one token takes {_at(first)}" + (f" and {_at(last)}." if last != first else ".")
+    ]
     if last[0].setting.context_len < lengths[-1]:
-        return told[0]  # it goes on, or was cancelled
+        return sentences[0]  # it goes on, or was cancelled
     if (where := crossing(sweep)) is not None:
-        told.append(f"The arms cross at about {count(where)} tokens.")
+        sentences.append(f"The arms cross at about {count(where)} tokens.")
     elif ratio(last) <= 1:
-        told.append("The arms do not cross: the cache saves no time at any of these lengths.")
+        sentences.append("The arms do not cross: the cache saves no time at any of these lengths.")
     else:
-        told.append("The arms do not cross: by the medians the cache is ahead at every length.")
-    alike = [f"{pair[0].setting.context_len:,}" for pair in found if are_alike(pair)]
+        sentences.append("The arms do not cross: by the medians the cache is ahead at every length.")
+    alike = [f"{pair[0].setting.context_len:,}" for pair in point_pairs if are_alike(pair)]
     if alike:
-        told.append(f"At {', '.join(alike)} tokens their quartiles overlap: no difference was measured there.")
-    return " ".join([*told, _WHY])
+        sentences.append(f"At {', '.join(alike)} tokens their quartiles overlap: no difference was measured there.")
+    return " ".join([*sentences, _WHY])
 
 
 _WHY = (
@@ -150,11 +152,11 @@ def _at(pair: tuple[SweepPoint, SweepPoint]) -> str:
 def outcome() -> Outcome | None:
     """What the default sweep found at its longest length; None until it has been measured."""
     sweep = finished(recompute_job())
-    found = pairs(sweep) if sweep else []
-    if not found:
+    point_pairs = pairs(sweep) if sweep else []
+    if not point_pairs:
         return None
-    times = ratio(found[-1])
-    at = found[-1][0].setting.context_len
+    times = ratio(point_pairs[-1])
+    at = point_pairs[-1][0].setting.context_len
     return Outcome(
         _TIMES.name_of(times), f"Measured here: {significant(times)} times, for {at:,} times the tokens."
     )

@@ -55,13 +55,16 @@ def score_matrix(settings: ScoresSettings = _DEFAULT, *, key: str = "scores", is
 
 def _table(spec: ModelSpec, num_tokens: int, bits: int) -> Table:
     lengths = sorted({outgrown_from(spec, bits=bits), *(4**power for power in range(3, 9)), num_tokens})
-    found = [Scores(spec, length, bits) for length in lengths]
+    scores = [Scores(spec, length, bits) for length in lengths]
     return Table(
         ["tokens", "one head, one layer", "all, if stored", "KV cache", "one row"],
         [
-            [f"{one.num_tokens:,}"]
-            + [scaled(size, "B") for size in (one.matrix_bytes, one.stored_bytes, one.kv_bytes, one.row_bytes)]
-            for one in found
+            [f"{score.num_tokens:,}"]
+            + [
+                scaled(size, "B")
+                for size in (score.matrix_bytes, score.stored_bytes, score.kv_bytes, score.row_bytes)
+            ]
+            for score in scores
         ],
     )
 
