@@ -31,7 +31,7 @@ def diagnosis(settings: DiagnosisSettings = _DEFAULT, *, key: str = "diagnosis",
     cases = load_cases()
     with row(key):
         controls = Controls(key, is_fixed=is_fixed)
-        number = controls.select("Request", list(cases), settings.case, format_func=lambda one: f"Case {one}")
+        number = controls.select("Request", list(cases), settings.case, format_func=lambda number: f"Case {number}")
     case = cases[number]
     chart_card(
         lambda: evidence(case),
@@ -115,8 +115,11 @@ def facts(case: SlowRequest) -> Table:
             ["Decode pass at a short context, alone", seconds(case.usual_decode_s)],
             ["Weights read in a pass", scaled(case.weight_bytes, "B")],
             ["Wait for the worker before the first pass", _time(first.queue_s)],
-            ["Longest wait for it later", _time(max(one.queue_s for one in case.passes[1:]))],
-            ["Longest work for this request between passes", _time(max(one.rebuild_s for one in case.passes))],
+            ["Longest wait for it later", _time(max(server_pass.queue_s for server_pass in case.passes[1:]))],
+            [
+                "Longest work for this request between passes",
+                _time(max(server_pass.rebuild_s for server_pass in case.passes)),
+            ],
             ["Server had the last token after", seconds(case.server_s)],
             ["Client had it after", seconds(case.client.event_times_s[-1])],
             ["Tokens in an event, after the first", significant(per_event, 2).removesuffix(".0")],
@@ -130,11 +133,11 @@ def _passes(case: SlowRequest) -> Table:
         [
             [
                 str(place),
-                f"{one.num_query_tokens:,}",
-                f"{one.context_len:,}",
-                _time(one.queue_s + one.rebuild_s),
-                seconds(one.forward_s),
+                f"{server_pass.num_query_tokens:,}",
+                f"{server_pass.context_len:,}",
+                _time(server_pass.queue_s + server_pass.rebuild_s),
+                seconds(server_pass.forward_s),
             ]
-            for place, one in enumerate(case.passes)
+            for place, server_pass in enumerate(case.passes)
         ],
     )

@@ -41,7 +41,7 @@ def goodput_limits(settings: GoodputSettings = _DEFAULT, *, key: str = "goodput"
         pace = controls.number("TPOT limit, ms", settings.tpot_limit_ms, 1, 60_000, step=10) / 1e3
         whole = controls.number("E2E limit, ms", settings.e2e_limit_ms, 1, 600_000, step=500) / 1e3
     requests = state.remembered(f"{key}-pool", load, lambda: pool(load))
-    good = [is_good(one, first, pace, whole) for one in requests]
+    good = [is_good(request, first, pace, whole) for request in requests]
     with drawing:
         live_chart(
             lambda: limits_chart(requests, good, ttft_limit_s=first, tpot_limit_s=pace),
@@ -73,9 +73,9 @@ def verdict(
     rate = goodput(requests, ttft_limit_s=ttft_limit_s, tpot_limit_s=tpot_limit_s, e2e_limit_s=e2e_limit_s)
     through = len(requests) / duration_s(requests)
     missed = {
-        "TTFT": sum(ttft_s(one) > ttft_limit_s for one in requests),
-        "TPOT": sum((tpot_s(one) or 0) > tpot_limit_s for one in requests),
-        "E2E": sum(e2e_s(one) > e2e_limit_s for one in requests),
+        "TTFT": sum(ttft_s(request) > ttft_limit_s for request in requests),
+        "TPOT": sum((tpot_s(request) or 0) > tpot_limit_s for request in requests),
+        "E2E": sum(e2e_s(request) > e2e_limit_s for request in requests),
     }
     worst = max(missed, key=lambda name: missed[name])
     words = (
@@ -93,11 +93,11 @@ def _table(requests: Sequence[Request], good: Sequence[bool]) -> Table:
         [
             [
                 str(number),
-                seconds(ttft_s(one)),
-                seconds(tpot_s(one) or 0),
-                seconds(e2e_s(one)),
+                seconds(ttft_s(request)),
+                seconds(tpot_s(request) or 0),
+                seconds(e2e_s(request)),
                 "yes" if ok else "no",
             ]
-            for number, (one, ok) in enumerate(zip(requests, good, strict=True), 1)
+            for number, (request, ok) in enumerate(zip(requests, good, strict=True), 1)
         ],
     )

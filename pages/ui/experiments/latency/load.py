@@ -42,7 +42,7 @@ def load(settings: LoadSettings = _DEFAULT, *, key: str = "load", is_fixed: bool
     prefill_s = trace.steps[0].latency_s - trace.steps[0].queue_s
     decode_s = tuple(step.latency_s - step.queue_s for step in trace.steps[1:])
     rows = _rows(prefill_s, decode_s, num_tokens, seed)
-    now = min(rows, key=lambda one: abs(one.load - chosen))
+    now = min(rows, key=lambda row: abs(row.load - chosen))
     with drawing:
         live_chart(
             lambda: load_curve(rows, now.load),
@@ -63,10 +63,10 @@ def _rows(prefill_s: float, decode_s: tuple[float, ...], num_tokens: int, seed: 
     steps = [decode_s[place % len(decode_s)] for place in range(num_tokens - 1)]
     service_s = prefill_s + sum(steps)
     rows = []
-    for one in LOADS:
-        waits = simulate([service_s], load=one, num_requests=NUM_REQUESTS, seed=seed)
+    for load in LOADS:
+        waits = simulate([service_s], load=load, num_requests=NUM_REQUESTS, seed=seed)
         p50, p90, p99 = (waits.wait_percentile_s(share) + prefill_s for share in (50, 90, 99))
-        rows.append(AtLoad(one, p50, p90, p99, expected_wait_s([service_s], one) + prefill_s, prefill_s))
+        rows.append(AtLoad(load, p50, p90, p99, expected_wait_s([service_s], load) + prefill_s, prefill_s))
     return tuple(rows)
 
 
@@ -75,10 +75,10 @@ def _table(rows: tuple[AtLoad, ...]) -> Table:
         ["load", "p50, simulated", "p90, simulated", "p99, simulated", "mean, formula"],
         [
             [
-                percent(one.load),
-                *(seconds(value) for value in (one.p50_s, one.p90_s, one.p99_s, one.expected_mean_s)),
+                percent(row.load),
+                *(seconds(value) for value in (row.p50_s, row.p90_s, row.p99_s, row.expected_mean_s)),
             ]
-            for one in rows
+            for row in rows
         ],
     )
 

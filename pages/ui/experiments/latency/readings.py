@@ -39,7 +39,7 @@ def tool_readings(settings: ReadingSettings = _DEFAULT, *, key: str = "readings"
     drawing = framed(f"{key}-chart")
     with row(key):
         name = controls.select("Request", [*EXAMPLES, OWN, RECORDED], settings.request, width=300)
-        has_own_chunks = any(set(one.tokens_per_event) != {1} for one in EXAMPLES.get(name, ()))
+        has_own_chunks = any(set(request.tokens_per_event) != {1} for request in EXAMPLES.get(name, ()))
         size = 1 if has_own_chunks else controls.choice("Tokens per chunk", CHUNKS, settings.tokens_per_chunk)
     requests = pool(name, size)
     with drawing:
@@ -75,7 +75,8 @@ def pool(name: str, tokens_per_chunk: int) -> tuple[Request, ...]:
     if name in EXAMPLES:
         chosen = EXAMPLES[name]
         return tuple(
-            in_chunks(one, tokens_per_chunk) if set(one.tokens_per_event) == {1} else one for one in chosen
+            in_chunks(request, tokens_per_chunk) if set(request.tokens_per_event) == {1} else request
+            for request in chosen
         )
     run = state.live_run() if name == OWN else None
     if name == OWN and (run is None or not run.trace.steps):

@@ -22,11 +22,11 @@ def difference(requests: Sequence[Request], read: dict[str, Reading]) -> str:
     return " ".join(filter(None, words))
 
 
-def _apart(one: float | None, other: float | None) -> tuple[str, str] | None:
+def _apart(value: float | None, other: float | None) -> tuple[str, str] | None:
     """Both as the screen writes them, if both are there and that shows a difference."""
-    if one is None or other is None or seconds(one) == seconds(other):
+    if value is None or other is None or seconds(value) == seconds(other):
         return None
-    return seconds(one), seconds(other)
+    return seconds(value), seconds(other)
 
 
 def _first_event(read: dict[str, Reading]) -> str:

@@ -105,8 +105,8 @@ def _table(rows: Compared, length: str) -> Table:
                 f"{seconds(point.lower_s)} to {seconds(point.upper_s)}",
                 seconds(expected_s),
                 _signed(point.median_s / expected_s - 1),
-                ", ".join(seconds(one) for one in point.times_s),
-                ", ".join(seconds(one) for one in point.warm_up_s),
+                ", ".join(seconds(time_s) for time_s in point.times_s),
+                ", ".join(seconds(time_s) for time_s in point.warm_up_s),
             ]
             for point, expected_s in rows
         ],
@@ -126,8 +126,9 @@ def _sentence(rows: Compared, ceilings: Ceilings | None) -> str:
         )
     errors = [(abs(point.median_s / expected_s - 1), point) for point, expected_s in rows]
     worst, where = max(errors, key=lambda error: error[0])
+    median = statistics.median(error for error, _ in errors)
     return (
-        f"Measured against estimated: the median error is {percent(statistics.median(one for one, _ in errors))}, "
+        f"Measured against estimated: the median error is {percent(median)}, "
         f"the worst {percent(worst)} (length {where.setting.context_len:,}). Warm-up passes are left out."
     )
 
