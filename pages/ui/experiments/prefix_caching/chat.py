@@ -39,15 +39,15 @@ def conversation(settings: ChatSettings = _DEFAULT, *, key: str = "prefix-chat",
     job = chat_job(
         PRESETS[preset], num_turns=num_turns, reply_tokens=settings.reply_tokens, block_size=settings.block_size
     )
-    found = run_job(job, key=key, label="Run")
-    turns = found.turns if found else ()
+    chat = run_job(job, key=key, label="Run")
+    turns = chat.turns if chat else ()
     left, right = st.columns(2)
     with left:
         _draw_tokens(turns, num_turns, key)
     with right:
-        _draw_ttft(found, num_turns, state.laboratory().ceilings, key)
+        _draw_ttft(chat, num_turns, state.laboratory().ceilings, key)
     with st.container(key=f"{key}-words"):
-        st.text(words(found) if found and len(turns) > 1 else _BEFORE)
+        st.text(words(chat) if chat and len(turns) > 1 else _BEFORE)
 
 
 _BEFORE = "A chat sends everything said so far with every turn. Run to see how much of it has to be computed again."
@@ -79,9 +79,9 @@ def _draw_tokens(turns: tuple[Turn, ...], num_turns: int, key: str) -> None:
     )
 
 
-def _draw_ttft(found: Chat | None, num_turns: int, ceilings: Ceilings | None, key: str) -> None:
-    turns = found.turns if found else ()
-    likely_s = [_likely_s(found, turn, ceilings) for turn in turns] if found and ceilings else []
+def _draw_ttft(chat: Chat | None, num_turns: int, ceilings: Ceilings | None, key: str) -> None:
+    turns = chat.turns if chat else ()
+    likely_s = [_likely_s(chat, turn, ceilings) for turn in turns] if chat and ceilings else []
     chart_card(
         lambda: ttft_turns(turns, num_turns, likely_s),
         version=(turns, num_turns, tuple(likely_s)),
@@ -104,24 +104,27 @@ def _draw_ttft(found: Chat | None, num_turns: int, ceilings: Ceilings | None, ke
     )
 
 
-def _likely_s(found: Chat, turn: Turn, ceilings: Ceilings) -> tuple[float, float]:
+def _likely_s(chat: Chat, turn: Turn, ceilings: Ceilings) -> tuple[float, float]:
     prompt = turn.warm[0].prompt_tokens
     cold, warm = (
-        estimated_ttft_s(found.spec, ceilings, prompt_tokens=prompt, cached_tokens=cached)
+        estimated_ttft_s(chat.spec, ceilings, prompt_tokens=prompt, cached_tokens=cached)
         for cached in (0, turn.warm[-1].cached_tokens)
     )
     return cold, warm
 
 
-def words(found: Chat) -> str:
+def words(chat: Chat) -> str:
     """The phase it helps, the price, the condition, with the run's numbers."""
-    served = [turn.warm[-1] for turn in found.turns]
-    cached, prompt = sum(one.cached_tokens for one in served), sum(one.prompt_tokens for one in served)
-    last = found.turns[-1]
+    served = [turn.warm[-1] for turn in chat.turns]
+    cached, prompt = (
+        sum(request.cached_tokens for request in served),
+        sum(request.prompt_tokens for request in served),
+    )
+    last = chat.turns[-1]
     cold_s, warm_s = median_ttft_s(last.cold), median_ttft_s(last.warm)
-    equal = all(turn.both.are_equal for turn in found.turns)
+    equal = all(turn.both.are_equal for turn in chat.turns)
     replies = "The replies are the same both ways" if equal else "Some replies part at a near tie"
-    price = f"The price: {scaled(found.kept_bytes, 'B')} kept by turn {len(found.turns)}."
+    price = f"The price: {scaled(chat.kept_bytes, 'B')} kept by turn {len(chat.turns)}."
     if not cached:
         return (
             f"None of {prompt:,} prompt tokens came from the cache: the first block is another in every turn, so "
@@ -132,13 +135,13 @@ def words(found: Chat) -> str:
     helped = "It helps prefill" if way(cold_s, warm_s) == "less" else "It does not shorten prefill here"
     return (
         f"{helped}: {percent(cached / prompt)} of all prompt tokens came from the cache, and the last turn's TTFT "
-        f"is {seconds(warm_s)} with reuse and {seconds(cold_s)} without. {replies}; decode takes {_itl(found)} a "
+        f"is {seconds(warm_s)} with reuse and {seconds(cold_s)} without. {replies}; decode takes {_itl(chat)} a "
         f"token, without and with reuse. {price} The condition: every turn begins with exactly the tokens of the "
         "one before; a partial block at the end is always computed again."
     )
 
 
-def _itl(found: Chat) -> str:
-    cold = [value for turn in found.turns for value in turn.both.cold_s]
-    warm = [value for turn in found.turns for value in turn.both.warm_s]
+def _itl(chat: Chat) -> str:
+    cold = [value for turn in chat.turns for value in turn.both.cold_s]
+    warm = [value for turn in chat.turns for value in turn.both.warm_s]
     return f"{seconds(statistics.median(cold))} and {seconds(statistics.median(warm))}" if cold else "no time"

@@ -75,16 +75,16 @@ def two_prompts(settings: PairSettings = _DEFAULT, *, key: str = "prefix-pair", 
     prompts = PairPrompts(settings.shared_tokens, changed)
     if preset == OWN:
         texts = zip(("First prompt", "Second prompt"), st.columns(2), _OWN_TEXTS, strict=True)
-        prompts = PairPrompts(own=_own([_text(controls, *one) for one in texts]))
+        prompts = PairPrompts(own=_own([_text(controls, *field) for field in texts]))
     job = pair_job(prompts, block_size=block_size, repeats=settings.repeats)
-    found = run_job(job, key=key, label="Run")
+    run = run_job(job, key=key, label="Run")
     ceilings = state.laboratory().ceilings
     left, right = st.columns(2)
     with left:
-        _draw_blocks(found, block_size, key)
+        _draw_blocks(run, block_size, key)
     with right:
-        _draw_ttft(found, ceilings, key)
-    text_card(numbers(found), key=f"{key}-numbers")
+        _draw_ttft(run, ceilings, key)
+    text_card(numbers(run), key=f"{key}-numbers")
     _prompts(prompts, block_size, key)
 
 
@@ -114,16 +114,16 @@ def _prompts(prompts: PairPrompts, block_size: int, key: str) -> None:
             prefix_strip(shown, vocabulary, block_size=block_size, title=title, key=f"{key}-prompt-{place}")
 
 
-def _rows(found: PairRun | None) -> list[tuple[str, CachedPrefill]]:
-    if found is None:
+def _rows(run: PairRun | None) -> list[tuple[str, CachedPrefill]]:
+    if run is None:
         return []
-    rows = [("first", found.first)]
-    rows += [("second, cold", found.cold[0])] if found.cold else []
-    return rows + ([("second, warm", found.warm[0])] if found.warm else [])
+    rows = [("first", run.first)]
+    rows += [("second, cold", run.cold[0])] if run.cold else []
+    return rows + ([("second, warm", run.warm[0])] if run.warm else [])
 
 
-def _draw_blocks(found: PairRun | None, block_size: int, key: str) -> None:
-    rows = _rows(found)
+def _draw_blocks(run: PairRun | None, block_size: int, key: str) -> None:
+    rows = _rows(run)
     chart_card(
         lambda: strips(rows, 3),
         version=tuple(rows),
@@ -136,20 +136,20 @@ def _draw_blocks(found: PairRun | None, block_size: int, key: str) -> None:
             [
                 [
                     name,
-                    f"{one.prompt_tokens:,}",
-                    str(one.hit_blocks),
-                    str(one.missed_blocks),
-                    f"{one.computed_tokens:,}",
+                    f"{request.prompt_tokens:,}",
+                    str(request.hit_blocks),
+                    str(request.missed_blocks),
+                    f"{request.computed_tokens:,}",
                 ]
-                for name, one in rows
+                for name, request in rows
             ],
         ),
     )
 
 
-def _draw_ttft(found: PairRun | None, ceilings: Ceilings | None, key: str) -> None:
-    arms = [("cold", found.cold), ("warm", found.warm)] if found and found.warm else []
-    likely_s = [_likely_s(found, served[0], ceilings) for _, served in arms] if found and ceilings else []
+def _draw_ttft(run: PairRun | None, ceilings: Ceilings | None, key: str) -> None:
+    arms = [("cold", run.cold), ("warm", run.warm)] if run and run.warm else []
+    likely_s = [_likely_s(run, served[0], ceilings) for _, served in arms] if run and ceilings else []
     chart_card(
         lambda: ttft_bars(arms, 2, likely_s=likely_s),
         version=(tuple(arms), tuple(likely_s)),
@@ -167,29 +167,29 @@ def _draw_ttft(found: PairRun | None, ceilings: Ceilings | None, key: str) -> No
     )
 
 
-def _likely_s(found: PairRun, served: CachedPrefill, ceilings: Ceilings) -> float:
+def _likely_s(run: PairRun, served: CachedPrefill, ceilings: Ceilings) -> float:
     return estimated_ttft_s(
-        found.spec, ceilings, prompt_tokens=served.prompt_tokens, cached_tokens=served.cached_tokens
+        run.spec, ceilings, prompt_tokens=served.prompt_tokens, cached_tokens=served.cached_tokens
     )
 
 
 def _parts(served: tuple[CachedPrefill, ...]) -> list[str]:
     parts = (
-        [one.ttft_s for one in served],
-        [one.lookup_s for one in served],
-        [one.assemble_s for one in served],
-        [one.forward_s for one in served],
+        [request.ttft_s for request in served],
+        [request.lookup_s for request in served],
+        [request.assemble_s for request in served],
+        [request.forward_s for request in served],
     )
     return [seconds(statistics.median(part)) for part in parts]
 
 
 def outcome() -> Outcome | None:
     """What the default run found; None until it has been run."""
-    found = finished(pair_job())
-    if found is None:
+    run = finished(pair_job())
+    if run is None:
         return None
-    times = found.speedup
-    warm = found.warm[0]
+    times = run.speedup
+    warm = run.warm[0]
     return Outcome(
         _TIMES.name_of(times),
         f"Measured here: {significant(times)} times, with {warm.computed_tokens:,} of {warm.prompt_tokens:,} "

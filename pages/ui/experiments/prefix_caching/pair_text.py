@@ -11,14 +11,14 @@ from pages.ui.parts.card import Card, Figure
 _HEIGHT = 142
 
 
-def numbers(found: PairRun | None) -> Card:
+def numbers(run: PairRun | None) -> Card:
     """What the run shows, and a sentence with the phase, the price and the condition."""
-    if found is None or not found.warm:
+    if run is None or not run.warm:
         return Card(sentence="Run to see what the second prompt can reuse, and what that is worth.", height=_HEIGHT)
-    warm = found.warm[0]
-    saved = saving(found.spec, prompt_tokens=warm.prompt_tokens, cached_tokens=warm.cached_tokens)
+    warm = run.warm[0]
+    saved = saving(run.spec, prompt_tokens=warm.prompt_tokens, cached_tokens=warm.cached_tokens)
     figures = [
-        Figure(f"{significant(found.speedup)} times", "cold over warm TTFT, measured"),
+        Figure(f"{significant(run.speedup)} times", "cold over warm TTFT, measured"),
         Figure(
             percent(saved.share) if warm.hit_blocks else "none",
             f"of {scaled(saved.cold.flops, 'FLOP')} saved, estimated",
@@ -26,27 +26,27 @@ def numbers(found: PairRun | None) -> Card:
         ),
         Figure(f"{warm.hit_blocks:,} hit, {warm.missed_blocks:,} missed", "full blocks of the second prompt"),
     ]
-    if found.both:
-        pair = " / ".join(_ms(statistics.median(values)) for values in (found.both.cold_s, found.both.warm_s))
+    if run.both:
+        pair = " / ".join(_ms(statistics.median(values)) for values in (run.both.cold_s, run.both.warm_s))
         figures.append(Figure(f"{pair} ms", "a token in decode, cold / warm, measured"))
-    return Card(figures=tuple(figures), sentence=words(found), height=_HEIGHT)
+    return Card(figures=tuple(figures), sentence=words(run), height=_HEIGHT)
 
 
 def _ms(value_s: float) -> str:
     return significant(value_s * 1e3)
 
 
-def words(found: PairRun) -> str:
+def words(run: PairRun) -> str:
     """The phase it helps, the price, the condition."""
-    warm, cold_s, warm_s = found.warm[0], median_ttft_s(found.cold), median_ttft_s(found.warm)
-    joined_s = statistics.median(one.lookup_s + one.assemble_s for one in found.warm)
+    warm, cold_s, warm_s = run.warm[0], median_ttft_s(run.cold), median_ttft_s(run.warm)
+    joined_s = statistics.median(request.lookup_s + request.assemble_s for request in run.warm)
     price = (
-        f"The price: {scaled(found.kept_bytes, 'B')} kept, {seconds(found.keep_s)} to copy the blocks out after "
+        f"The price: {scaled(run.kept_bytes, 'B')} kept, {seconds(run.keep_s)} to copy the blocks out after "
         f"the first prompt, {seconds(joined_s)} in each warm TTFT to find and join them."
     )
     if not warm.hit_blocks:
         return (
-            f"Only the first {found.shared_tokens:,} tokens are equal, no full block of {found.block_size} before "
+            f"Only the first {run.shared_tokens:,} tokens are equal, no full block of {run.block_size} before "
             "the last token: each later block has another parent, so none hits and all is computed again "
             f"({seconds(cold_s)} cold, {seconds(warm_s)} warm). {price}"
         )
@@ -56,16 +56,16 @@ def words(found: PairRun) -> str:
         f"{seconds(warm_s)} warm.",
         "more": f"It does not help here: {seconds(cold_s)} to the first token cold, {seconds(warm_s)} warm.",
     }[way(cold_s, warm_s)]
-    if found.both:
-        helped += f" Decode goes on from the same cache, {_outputs(found)}."
+    if run.both:
+        helped += f" Decode goes on from the same cache, {_outputs(run)}."
     return (
         f"{helped} {price} The condition: the same tokens from position 0 on, in whole blocks; "
-        f"{found.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit."
+        f"{run.shared_tokens:,} are equal here and {warm.cached_tokens:,} hit."
     )
 
 
-def _outputs(found: PairRun) -> str:
-    both = found.both
+def _outputs(run: PairRun) -> str:
+    both = run.both
     assert both is not None
     if both.are_equal:
         apart = significant(both.logit_difference, 2)

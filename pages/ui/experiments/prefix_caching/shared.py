@@ -51,14 +51,14 @@ def shared_prompt(
         )
     arrivals = Arrivals(PRESETS[preset].num_prompts, num_learners, settings.system_tokens)
     job = shared_job(arrivals, budget_mb=budget_mb, block_size=settings.block_size)
-    found = run_job(job, key=key, label="Run")
+    run = run_job(job, key=key, label="Run")
     left, right = st.columns(2)
     with left:
-        _draw_tokens(found, num_learners, key)
+        _draw_tokens(run, num_learners, key)
     with right:
-        _draw_kept(found, num_learners, key)
+        _draw_kept(run, num_learners, key)
     with st.container(key=f"{key}-words"):
-        st.text(words(found) if found else _BEFORE)
+        st.text(words(run) if run else _BEFORE)
 
 
 _BEFORE = (
@@ -66,8 +66,8 @@ _BEFORE = (
 )
 
 
-def _draw_tokens(found: SharedRun | None, num_learners: int, key: str) -> None:
-    served = [one.served for one in found.arrivals] if found else []
+def _draw_tokens(run: SharedRun | None, num_learners: int, key: str) -> None:
+    served = [arrival.served for arrival in run.arrivals] if run else []
     chart_card(
         lambda: token_bars(served, num_learners, "learner"),
         version=(tuple(served), num_learners),
@@ -75,63 +75,63 @@ def _draw_tokens(found: SharedRun | None, num_learners: int, key: str) -> None:
         title="Prompt of each request",
         caption="outlined: from the cache; solid: computed by prefill",
         alt="Tokens of each request's prompt: those from the cache and those that prefill computed.",
-        table=lambda: _table(found),
+        table=lambda: _table(run),
     )
 
 
-def _draw_kept(found: SharedRun | None, num_learners: int, key: str) -> None:
+def _draw_kept(run: SharedRun | None, num_learners: int, key: str) -> None:
     chart_card(
-        lambda: kept_blocks(found, num_learners),
-        version=(found, num_learners),
+        lambda: kept_blocks(run, num_learners),
+        version=(run, num_learners),
         key=f"{key}-kept",
         title="Blocks kept after each request",
         caption="numbers in the bars: blocks evicted to make room",
         alt="Bytes of the kept blocks after each request, under the budget, and the blocks evicted for it.",
-        table=lambda: _table(found),
+        table=lambda: _table(run),
     )
 
 
-def _table(found: SharedRun | None) -> Table:
-    arrivals = found.arrivals if found else ()
+def _table(run: SharedRun | None) -> Table:
+    arrivals = run.arrivals if run else ()
     return Table(
         ["learner", "system prompt", "blocks hit", "computed tokens", "TTFT, measured", "evicted", "kept"],
         [
             [
                 str(place),
-                str(one.prompt + 1),
-                f"{one.served.hit_blocks:,}",
-                f"{one.served.computed_tokens:,}",
-                seconds(one.served.ttft_s),
-                f"{one.num_evicted:,}",
-                f"{one.num_kept:,}",
+                str(arrival.prompt + 1),
+                f"{arrival.served.hit_blocks:,}",
+                f"{arrival.served.computed_tokens:,}",
+                seconds(arrival.served.ttft_s),
+                f"{arrival.num_evicted:,}",
+                f"{arrival.num_kept:,}",
             ]
-            for place, one in enumerate(arrivals, start=1)
+            for place, arrival in enumerate(arrivals, start=1)
         ],
     )
 
 
-def words(found: SharedRun) -> str:
+def words(run: SharedRun) -> str:
     """The phase it helps, the price, the condition, with the run's numbers."""
-    hit = [one.served.ttft_s for one in found.arrivals if one.served.hit_blocks]
-    missed = [one.served.ttft_s for one in found.arrivals if not one.served.hit_blocks]
-    num_evicted = sum(one.num_evicted for one in found.arrivals)
-    share = f"{percent(found.hit_share)} of all prompt tokens" if hit else "No prompt token"
-    told = [f"{share} came from the cache."]
+    hit = [arrival.served.ttft_s for arrival in run.arrivals if arrival.served.hit_blocks]
+    missed = [arrival.served.ttft_s for arrival in run.arrivals if not arrival.served.hit_blocks]
+    num_evicted = sum(arrival.num_evicted for arrival in run.arrivals)
+    share = f"{percent(run.hit_share)} of all prompt tokens" if hit else "No prompt token"
+    sentences = [f"{share} came from the cache."]
     if hit and missed:
         hit_s, missed_s = statistics.median(hit), statistics.median(missed)
         helped = "It helps prefill" if way(missed_s, hit_s) == "less" else "It does not shorten prefill here"
-        told.append(
+        sentences.append(
             f"{helped}: a median TTFT of {seconds(hit_s)} where something hit ({_requests(len(hit))}) and "
             f"{seconds(missed_s)} where nothing did ({_requests(len(missed))})."
         )
     elif missed and len(missed) > 1:
-        told.append(f"Prefill computed everything: a median TTFT of {seconds(statistics.median(missed))}.")
-    told.append(
-        f"The price: {scaled(found.kept_bytes, 'B')} of {scaled(found.budget_bytes, 'B')} kept, "
+        sentences.append(f"Prefill computed everything: a median TTFT of {seconds(statistics.median(missed))}.")
+    sentences.append(
+        f"The price: {scaled(run.kept_bytes, 'B')} of {scaled(run.budget_bytes, 'B')} kept, "
         f"{num_evicted:,} blocks evicted."
     )
-    told.append(_TURNS if num_evicted and len({one.prompt for one in found.arrivals}) > 1 else _ONE)
-    return " ".join(told)
+    sentences.append(_TURNS if num_evicted and len({arrival.prompt for arrival in run.arrivals}) > 1 else _ONE)
+    return " ".join(sentences)
 
 
 def _requests(number: int) -> str:

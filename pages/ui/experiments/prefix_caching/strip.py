@@ -36,8 +36,8 @@ def prefix_strip(
     def blocks() -> list[dict[str, object]]:
         return _blocks(pair, vocabulary, block_size) if pair and vocabulary else []
 
-    made = state.remembered(key, (pair, block_size, vocabulary is None), blocks)
-    _component(data={"title": title, "blocks": made, "hint": "The model is loading."}, key=key)
+    shown = state.remembered(key, (pair, block_size, vocabulary is None), blocks)
+    _component(data={"title": title, "blocks": shown, "hint": "The model is loading."}, key=key)
 
 
 def _blocks(pair: Pair, vocabulary: Vocabulary, block_size: int) -> list[dict[str, object]]:
@@ -45,28 +45,28 @@ def _blocks(pair: Pair, vocabulary: Vocabulary, block_size: int) -> list[dict[st
     starts = range(0, len(pair.shown), block_size)
     parting = same // block_size
     shown = {0, *range(parting - _BEFORE, parting + _AFTER), len(starts) - 1}
-    made: list[dict[str, object]] = []
+    blocks: list[dict[str, object]] = []
     folded = 0
     for number, start in enumerate(starts):
         if number not in shown:
             folded += 1
             if number + 1 in shown or number + 1 == len(starts):
-                made.append(_gap(folded, is_shared=number < parting))
+                blocks.append(_gap(folded, is_shared=number < parting))
                 folded = 0
             continue
         ids = pair.shown[start : start + block_size]
         kind = "partial" if len(ids) < block_size else "shared" if start + block_size <= same else "own"
-        made.append(
+        blocks.append(
             {
                 "kind": kind,
                 "hint": _HINTS[kind].format(number=number + 1),
                 "tokens": [
-                    {"label": visible(vocabulary[one]), "changed": place == same}
-                    for place, one in enumerate(ids, start=start)
+                    {"label": visible(vocabulary[token_id]), "changed": place == same}
+                    for place, token_id in enumerate(ids, start=start)
                 ],
             }
         )
-    return made
+    return blocks
 
 
 _HINTS = {

@@ -47,29 +47,29 @@ def tenants(settings: TenantsSettings = _DEFAULT, *, key: str = "prefix-tenants"
     with row(key):
         preset = controls.select("Preset", tuple(PRESETS), settings.preset, width=340)
     leak = Leak(PRESETS[preset].is_at_end, settings.record_tokens)
-    found = run_job(
-        tenants_job(leak, block_size=settings.block_size, repeats=settings.repeats), key=key, label="Run"
-    )
+    run = run_job(tenants_job(leak, block_size=settings.block_size, repeats=settings.repeats), key=key, label="Run")
     with st.container(key=f"{key}-story"):
         st.text(
             "Tenant A has sent a patient record with a diagnosis. Tenant B knows the record, but not the "
             f"diagnosis, and sends it with each of {len(SECRETS)} guesses, only to time the answers."
         )
-    guesses = found.guesses if found else ()
-    longest_s = max((one.ttft_s for guess in guesses for one in (*guess.together, *guess.salted)), default=0.0)
+    guesses = run.guesses if run else ()
+    longest_s = max(
+        (request.ttft_s for guess in guesses for request in (*guess.together, *guess.salted)), default=0.0
+    )
     for (is_salted, title), column in zip(_ARMS, st.columns(2), strict=True):
         name = "salted" if is_salted else "together"
         with column:
             _draw(guesses, longest_s, title=title, is_salted=is_salted, key=f"{key}-{name}")
     with st.container(key=f"{key}-words"):
-        st.text(words(found) if found else _BEFORE)
+        st.text(words(run) if run else _BEFORE)
 
 
 _BEFORE = "Run to see whether the clock gives tenant A's diagnosis away."
 
 
 def _draw(guesses: tuple[Guess, ...], longest_s: float, *, title: str, is_salted: bool, key: str) -> None:
-    rows = [(one.secret, one.salted if is_salted else one.together) for one in guesses]
+    rows = [(guess.secret, guess.salted if is_salted else guess.together) for guess in guesses]
     chart_card(
         lambda: ttft_bars(rows, len(SECRETS), longest_s=longest_s, height=_HEIGHT),
         version=(tuple(rows), longest_s),
@@ -84,27 +84,27 @@ def _draw(guesses: tuple[Guess, ...], longest_s: float, *, title: str, is_salted
     )
 
 
-def words(found: Tenants) -> str:
+def words(run: Tenants) -> str:
     """What the clock says without salts and with them, why, and the price of the salt."""
-    (first, times), (salted_first, salted_times) = (spread(found.guesses, is_salted=arm) for arm, _ in _ARMS)
-    hits = [guess.together[0].hit_blocks for guess in found.guesses]
+    (first, times), (salted_first, salted_times) = (spread(run.guesses, is_salted=arm) for arm, _ in _ARMS)
+    hits = [guess.together[0].hit_blocks for guess in run.guesses]
     if len(set(hits)) == 1:
-        told = (
+        sentence = (
             f"Every guess hits the same {hits[0]} blocks, because partial blocks are never kept: the fastest is "
             f"{significant(times)} times ahead of the next, {_TELLS_NOTHING[times > _CLEAR]}"
         )
     elif times > _CLEAR and first == TRUE_SECRET:
-        told = (
+        sentence = (
             f"On one cache {SECRETS[first]} is answered {significant(times)} times sooner than the next guess: a "
             "hit shortens prefill, so timing reveals what another tenant has asked. With a salt in every hash, "
             f"tenant B hits nothing that tenant A left, and {_salted(salted_first, salted_times)}"
         )
     else:
-        told = (
+        sentence = (
             f"On one cache the fastest guess is {significant(times)} times ahead of the next: through this much "
             "noise the clock does not give the diagnosis away in these few repeats."
         )
-    return f"{told} {_price(found)}" if found.added_blocks_salted is not None else told
+    return f"{sentence} {_price(run)}" if run.added_blocks_salted is not None else sentence
 
 
 _TELLS_NOTHING = {
@@ -121,12 +121,14 @@ def _salted(first: int, times: float) -> str:
     return f"the fastest guess is {ahead}: {noise}."
 
 
-def _price(found: Tenants) -> str:
-    right = found.guesses[TRUE_SECRET]
-    together_s, salted_s = (statistics.median(one.ttft_s for one in arm) for arm in (right.together, right.salted))
+def _price(run: Tenants) -> str:
+    right = run.guesses[TRUE_SECRET]
+    together_s, salted_s = (
+        statistics.median(request.ttft_s for request in arm) for arm in (right.together, right.salted)
+    )
     per_block = right.together[0].block_size
     return (
         f"The price of the salt: where both tenants ask the same, tenant B's TTFT is {seconds(salted_s)} with it "
-        f"and {seconds(together_s)} without, and {found.added_blocks_salted} blocks of {per_block} tokens are kept "
-        f"a second time instead of {found.added_blocks}."
+        f"and {seconds(together_s)} without, and {run.added_blocks_salted} blocks of {per_block} tokens are kept "
+        f"a second time instead of {run.added_blocks}."
     )
