@@ -40,7 +40,11 @@ def module_times(settings: ModuleSettings = _DEFAULT, *, key: str = "modules", i
     passes = measured.passes if measured else ()
     lab = state.laboratory()
     roofs = lab.ceilings if lab.ceilings and not doubt(lab.ceilings) else None
-    guess = {one.phase: estimated(lab.engine.spec, roofs, one) for one in passes} if lab.engine and roofs else {}
+    guess = (
+        {probed.phase: estimated(lab.engine.spec, roofs, probed) for probed in passes}
+        if lab.engine and roofs
+        else {}
+    )
     chart_card(
         lambda: chart.module_shares(passes, guess),
         version=(passes, roofs),
@@ -51,13 +55,13 @@ def module_times(settings: ModuleSettings = _DEFAULT, *, key: str = "modules", i
         table=lambda: _table(passes, guess),
     )
     with st.container(key=f"{key}-reason"):
-        told = [reason(one, guess.get(one.phase, {})) for one in passes]
-        st.text("\n".join(told) or "Hooks time every module in passes that no run counts as steps.")
+        sentences = [reason(probed, guess.get(probed.phase, {})) for probed in passes]
+        st.text("\n".join(sentences) or "Hooks time every module in passes that no run counts as steps.")
 
 
-def estimated(spec: ModelSpec, ceilings: Ceilings, one: ProbedPass) -> Mapping[str, float]:
+def estimated(spec: ModelSpec, ceilings: Ceilings, probed: ProbedPass) -> Mapping[str, float]:
     """The share of the time at the roofs by group; norms and the rest are not counted."""
-    rows = operators(spec, num_query_tokens=one.num_query_tokens, context_len=one.context_len)
+    rows = operators(spec, num_query_tokens=probed.num_query_tokens, context_len=probed.context_len)
     parts = shares(rows, bandwidth=ceilings.bandwidth, flops=ceilings.flops)
     groups = {row.group for row in rows}
     return {
@@ -65,30 +69,32 @@ def estimated(spec: ModelSpec, ceilings: Ceilings, one: ProbedPass) -> Mapping[s
     }
 
 
-def reason(one: ProbedPass, guess: Mapping[str, float]) -> str:
+def reason(probed: ProbedPass, guess: Mapping[str, float]) -> str:
     """What takes more than its FLOPs and bytes, and what the probe itself cost."""
-    parts = dict(zip(chart.NAMES, chart.shares(one), strict=True))
-    size = f"Prefill of {one.num_query_tokens:,} tokens" if one.phase == "prefill" else "A decode step"
-    told = [f"{size}: norms and the rest, which the estimate leaves out, take"]
-    told.append(f"{percent(parts['norms'] + parts['the rest'])};")
+    parts = dict(zip(chart.NAMES, chart.shares(probed), strict=True))
+    size = f"Prefill of {probed.num_query_tokens:,} tokens" if probed.phase == "prefill" else "A decode step"
+    sentences = [f"{size}: norms and the rest, which the estimate leaves out, take"]
+    sentences.append(f"{percent(parts['norms'] + parts['the rest'])};")
     if guess:
         above = max(guess, key=lambda group: parts[group] - guess[group])
-        told.append(f"{above} takes {percent(parts[above])}, at the roofs it would be {percent(guess[above])};")
-    if one.probe_s > 0:
-        told.append(f"the hooks cost {seconds(one.probe_s)} of {seconds(one.median_s)}.")
+        sentences.append(
+            f"{above} takes {percent(parts[above])}, at the roofs it would be {percent(guess[above])};"
+        )
+    if probed.probe_s > 0:
+        sentences.append(f"the hooks cost {seconds(probed.probe_s)} of {seconds(probed.median_s)}.")
     else:
-        told.append(f"the hooks' cost is lost in the noise of {seconds(one.median_s)}.")
-    return " ".join(told)
+        sentences.append(f"the hooks' cost is lost in the noise of {seconds(probed.median_s)}.")
+    return " ".join(sentences)
 
 
 def _table(passes: Sequence[ProbedPass], guess: Mapping[Phase, Mapping[str, float]]) -> Table:
     lines = []
-    for one in passes:
-        counts = [str(group.num_modules) for group in one.groups] + [""]
-        times_s = [*(group.median_s for group in one.groups), max(one.rest_s, 0.0)]
-        for name, count, time_s, part in zip(chart.NAMES, counts, times_s, chart.shares(one), strict=True):
-            expected = guess.get(one.phase, {}).get(name)
+    for probed in passes:
+        counts = [str(group.num_modules) for group in probed.groups] + [""]
+        times_s = [*(group.median_s for group in probed.groups), max(probed.rest_s, 0.0)]
+        for name, count, time_s, part in zip(chart.NAMES, counts, times_s, chart.shares(probed), strict=True):
+            expected = guess.get(probed.phase, {}).get(name)
             words = "not counted" if expected is None else percent(expected)
-            lines.append([one.phase, name, count, seconds(time_s), percent(part), words])
-        lines.append([one.phase, "pass without hooks", "", seconds(one.median_s), "", ""])
+            lines.append([probed.phase, name, count, seconds(time_s), percent(part), words])
+        lines.append([probed.phase, "pass without hooks", "", seconds(probed.median_s), "", ""])
     return Table(["phase", "modules", "how many", "median, measured", "share, measured", "share, estimated"], lines)

@@ -63,7 +63,7 @@ def operator_table(
             "Model",
             [RUNNING, *shapes],
             settings.model,
-            format_func=lambda one: shapes[one].name if one in shapes else one,
+            format_func=lambda model_id: shapes[model_id].name if model_id in shapes else model_id,
         )
         engine = state.laboratory().engine
         spec = engine.spec if engine and model == RUNNING else shapes.get(model)
@@ -81,7 +81,9 @@ def operator_table(
             "Roofs",
             [THIS_MACHINE, *machines],
             settings.roofs,
-            format_func=lambda one: machines[one].name if one in machines else f"{one}, measured",
+            format_func=lambda machine_id: (
+                machines[machine_id].name if machine_id in machines else f"{machine_id}, measured"
+            ),
         )
     rows = _rows(in_precision(spec, bits), num_tokens, batch)
     roofs = _roofs(roofs_of, bits)
@@ -142,7 +144,7 @@ def _chart_table(rows: dict[Phase, Sequence[Operator]]) -> Table:
     lines = zip(*rows.values(), strict=True)
     return Table(
         ["operator", *(f"{phase}, FLOP/byte" for phase in rows)],
-        [[some[0].name, *(significant(one.work.intensity) for one in some)] for some in lines],
+        [[some[0].name, *(significant(operator.work.intensity) for operator in some)] for some in lines],
     )
 
 
@@ -150,11 +152,14 @@ def table(rows: Sequence[Operator], bandwidth: float | None, flops: float | None
     """A line per operator and one for the whole pass."""
     columns = ["operator", "FLOPs", "weights", "KV read", "KV written", "activations", "FLOP/byte"]
     if bandwidth is None or flops is None:
-        return Table(columns, [_cells(one.name, one.work) for one in rows] + [_cells("whole pass", _sum(rows))])
+        return Table(
+            columns,
+            [_cells(operator.name, operator.work) for operator in rows] + [_cells("whole pass", _sum(rows))],
+        )
     parts = shares(tuple(rows), bandwidth=bandwidth, flops=flops)
     lines = [
-        [*_cells(one.name, one.work), one.bound(bandwidth=bandwidth, flops=flops), percent(part)]
-        for one, part in zip(rows, parts, strict=True)
+        [*_cells(operator.name, operator.work), operator.bound(bandwidth=bandwidth, flops=flops), percent(part)]
+        for operator, part in zip(rows, parts, strict=True)
     ]
     whole = Operator("whole pass", "MLP", _sum(rows))
     lines.append([*_cells(whole.name, whole.work), whole.bound(bandwidth=bandwidth, flops=flops), percent(1.0)])
@@ -165,7 +170,7 @@ def summary(rows: Sequence[Operator], bandwidth: float | None, flops: float | No
     """How many rows memory holds and which takes longest; empty where there are no roofs."""
     if bandwidth is None or flops is None:
         return ""
-    num_memory = sum(one.bound(bandwidth=bandwidth, flops=flops) == "memory" for one in rows)
+    num_memory = sum(operator.bound(bandwidth=bandwidth, flops=flops) == "memory" for operator in rows)
     parts = shares(tuple(rows), bandwidth=bandwidth, flops=flops)
     longest, part = max(zip(rows, parts, strict=True), key=lambda pair: pair[1])
     return (
@@ -175,7 +180,7 @@ def summary(rows: Sequence[Operator], bandwidth: float | None, flops: float | No
 
 
 def _sum(rows: Sequence[Operator]) -> Work:
-    return Work(*(sum(column) for column in zip(*(astuple(one.work) for one in rows), strict=True)))
+    return Work(*(sum(column) for column in zip(*(astuple(operator.work) for operator in rows), strict=True)))
 
 
 def _cells(name: str, work: Work) -> list[str]:

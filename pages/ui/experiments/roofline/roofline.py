@@ -54,9 +54,11 @@ def roofline(settings: RooflineSettings = _DEFAULT, *, key: str = "roofline", is
     own = lab.ceilings
     trouble = _trouble(own, placed)
     with st.container(key=f"{key}-reason"):
-        found = next((one for one in placed if words(one.point.setting) == explained), None)
+        placed_pass = next(
+            (placed_pass for placed_pass in placed if words(placed_pass.point.setting) == explained), None
+        )
         spec = next((sweep.spec for sweep in (prompts, batches) if sweep), None)
-        st.text(reason(found, spec, own) if found and spec and own and not trouble else _NOTHING)
+        st.text(reason(placed_pass, spec, own) if placed_pass and spec and own and not trouble else _NOTHING)
     other = _other_roofs(own, key) if own and batches else None
     roofs = [roof for roof in (own, other) if roof and not doubt(roof)] if not trouble else []
     with drawing:
@@ -88,7 +90,9 @@ def _sheet(controls: Controls, settings: RooflineSettings) -> Hardware | None:
 
 
 def _explained(controls: Controls, settings: RooflineSettings, placed: Sequence[Placed]) -> str:
-    passes = list(dict.fromkeys([settings.explained, *(words(one.point.setting) for one in placed)]))
+    passes = list(
+        dict.fromkeys([settings.explained, *(words(placed_pass.point.setting) for placed_pass in placed)])
+    )
     return controls.select("Explain", passes, settings.explained, width=230)
 
 
@@ -132,6 +136,9 @@ def _draw(
 
 def outcome() -> Outcome | None:
     """What the two sweeps say on the prediction; None until both points are measured."""
-    placed = {words(one.point.setting): one.rate for one in place(measured(prompt_job()), measured(batch_job()))}
+    placed = {
+        words(placed_pass.point.setting): placed_pass.rate
+        for placed_pass in place(measured(prompt_job()), measured(batch_job()))
+    }
     prompt, step = placed.get("prefill of 512 tokens"), placed.get("decode at batch 1")
     return verdict(prompt, step) if prompt and step else None
