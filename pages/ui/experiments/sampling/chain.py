@@ -47,8 +47,12 @@ def chain(settings: ChainSettings = _DEFAULT, *, key: str = "chain", is_fixed: b
     with choosing:
         names = [MODEL, *asked.params.order, TOP_TEN]
         shown = controls.choice("Distribution after", names, settings.shown)
-        found = next_token(asked.job, key=key)
-    view = state.remembered(f"{key}-view", asked.version, lambda: _view(found, asked.params)) if found else None
+        prediction = next_token(asked.job, key=key)
+    view = (
+        state.remembered(f"{key}-view", asked.version, lambda: _view(prediction, asked.params))
+        if prediction
+        else None
+    )
     with drawing:
         left, right = st.columns([5, 4])
         with left:
@@ -67,10 +71,10 @@ def chain(settings: ChainSettings = _DEFAULT, *, key: str = "chain", is_fixed: b
         _top(view, shown, asked.version, key)
 
 
-def _view(found: NextToken, params: SamplingParams) -> ChainView:
+def _view(prediction: NextToken, params: SamplingParams) -> ChainView:
     from inference.sampling_lab.views import chain_view  # noqa: PLC0415  # torch, long loaded by now
 
-    return chain_view(found, params)
+    return chain_view(prediction, params)
 
 
 def _curve(view: ChainView | None, shown: str, version: object, key: str) -> None:
@@ -151,11 +155,11 @@ def _share(probability: float) -> str:
 
 def outcome() -> Outcome | None:
     """What top-p keeps of the predicted distribution, at temperature 1; None while the model loads."""
-    found = at_once(prompt_job(_PREDICTED_PROMPT))
-    if found is None:
+    prediction = at_once(prompt_job(_PREDICTED_PROMPT))
+    if prediction is None:
         return None
     params = SamplingParams(temperature=1.0, top_p=_PREDICTED_TOP_P)
-    view = state.remembered("sampling-outcome", True, lambda: _view(found, params))
+    view = state.remembered("sampling-outcome", True, lambda: _view(prediction, params))
     return verdict(view)
 
 

@@ -40,12 +40,14 @@ def draws(settings: DrawsSettings = _DEFAULT, *, key: str = "draws", is_fixed: b
         expected_from = controls.choice("Expected from", (SETTINGS, MODEL_ALONE), settings.expected_from)
     asked = sampler(controls, settings, key)
     with drawing:
-        found = next_token(asked.job, key=key)
+        prediction = next_token(asked.job, key=key)
     version = (asked.version, num_draws, expected_from)
     is_against_model = expected_from == MODEL_ALONE
     view = (
-        state.remembered(f"{key}-draws", version, lambda: _draws(found, asked.params, num_draws, is_against_model))
-        if found
+        state.remembered(
+            f"{key}-draws", version, lambda: _draws(prediction, asked.params, num_draws, is_against_model)
+        )
+        if prediction
         else None
     )
     with drawing:
@@ -66,16 +68,16 @@ def draws(settings: DrawsSettings = _DEFAULT, *, key: str = "draws", is_fixed: b
         st.text(" ".join(asked.problems) or " ")
 
 
-def _draws(found: NextToken, params: SamplingParams, num_draws: int, is_against_model: bool) -> Draws:
+def _draws(prediction: NextToken, params: SamplingParams, num_draws: int, is_against_model: bool) -> Draws:
     from inference.sampling_lab.draws import draw_many  # noqa: PLC0415  # torch, long loaded by now
 
-    return draw_many(found, params, num_draws, is_against_model=is_against_model)
+    return draw_many(prediction, params, num_draws, is_against_model=is_against_model)
 
 
 def counts_table(view: Draws | None) -> Table:
     rows = [
-        [bin_name(one), f"{one.count:,}", significant(one.expected), f"{one.num_tokens:,}"]
-        for one in (view.bins if view else ())
+        [bin_name(drawn), f"{drawn.count:,}", significant(drawn.expected), f"{drawn.num_tokens:,}"]
+        for drawn in (view.bins if view else ())
     ]
     return Table(["token", "drawn", "expected", "tokens in the bin"], rows)
 

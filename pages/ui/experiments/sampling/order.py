@@ -33,8 +33,12 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
     asked = sampler(controls, settings, key, has_order=False)
     below = st.container()
     with drawing:
-        found = next_token(asked.job, key=key)
-    view = state.remembered(f"{key}-orders", asked.version, lambda: _view(found, asked.params)) if found else None
+        prediction = next_token(asked.job, key=key)
+    view = (
+        state.remembered(f"{key}-orders", asked.version, lambda: _view(prediction, asked.params))
+        if prediction
+        else None
+    )
     with drawing:
         left, right = st.columns([5, 4])
         with left, framed(f"{key}-orders"):
@@ -60,10 +64,10 @@ def order(settings: OrderSettings = _DEFAULT, *, key: str = "order", is_fixed: b
         )
 
 
-def _view(found: NextToken, params: SamplingParams) -> OrderView:
+def _view(prediction: NextToken, params: SamplingParams) -> OrderView:
     from inference.sampling_lab.views import order_view  # noqa: PLC0415  # torch, long loaded by now
 
-    return order_view(found, params)
+    return order_view(prediction, params)
 
 
 def _example(key: str) -> None:
@@ -109,17 +113,17 @@ def sets_table(view: OrderView | None) -> Table:
 def words(view: OrderView, params: SamplingParams) -> str:
     """Which order keeps more, and why."""
     first, last = view.first.last, view.last.last
-    told = (
+    sentence = (
         f"Temperature first keeps {first.num_kept:,} tokens, {percent(first.kept_mass)} of the model's "
         f"probability; temperature last {last.num_kept:,}, {percent(last.kept_mass)}. "
     )
     if not view.num_only_first and not view.num_only_last:
-        return f"{told}The sets are the same here: {_why_same(params)}."
+        return f"{sentence}The sets are the same here: {_why_same(params)}."
     only, name, kind = (
         (view.num_only_last, LAST, "sharper") if view.num_only_last else (view.num_only_first, FIRST, "flatter")
     )
     return (
-        f"{told}Only temperature {name} keeps {only:,} of them: at {significant(params.temperature, 2)} the "
+        f"{sentence}Only temperature {name} keeps {only:,} of them: at {significant(params.temperature, 2)} the "
         f"distribution that the cuts see is {kind} when temperature comes first. transformers puts it first, "
         "llama.cpp last."
     )

@@ -115,8 +115,8 @@ def _asked(prefix: str, drawn: StructuredRequest) -> StructuredRequest:
     """What the widgets hold at the click: text typed just before it was not there when the page was drawn."""
 
     def now(label: str, value: T) -> T:
-        found = state.widget_value(f"{prefix}-{label}")
-        return found if isinstance(found, type(value)) else value
+        typed = state.widget_value(f"{prefix}-{label}")
+        return typed if isinstance(typed, type(value)) else value
 
     recipe = drawn.recipe
     params = SamplingParams(

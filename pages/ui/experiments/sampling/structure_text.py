@@ -74,16 +74,18 @@ def step_title(step: StructuredStep, num_steps: int, vocab_size: int) -> str:
 
 def step_words(step: StructuredStep) -> str:
     best = step.raw_top[0]
-    told = [f"The model gave the allowed tokens {share(step.feasible_mass)} before the mask."]
+    sentences = [f"The model gave the allowed tokens {share(step.feasible_mass)} before the mask."]
     if step.is_overridden:
-        told.append(f"Its first choice {_quoted(best.raw)} was forbidden; {_quoted(step.raw)} was chosen.")
+        sentences.append(f"Its first choice {_quoted(best.raw)} was forbidden; {_quoted(step.raw)} was chosen.")
     elif step.is_changed:
-        told.append(f"{_quoted(step.raw)} was drawn; with the same seed and no mask it would have been another.")
+        sentences.append(
+            f"{_quoted(step.raw)} was drawn; with the same seed and no mask it would have been another."
+        )
     elif step.is_forced:
-        told.append(f"{_quoted(step.raw)} was the only one left: an engine may write it without a pass.")
+        sentences.append(f"{_quoted(step.raw)} was the only one left: an engine may write it without a pass.")
     else:
-        told.append(f"{_quoted(step.raw)} was chosen, as it would have been without the mask.")
-    return " ".join(told)
+        sentences.append(f"{_quoted(step.raw)} was chosen, as it would have been without the mask.")
+    return " ".join(sentences)
 
 
 def step_table(step: StructuredStep) -> tuple[Table, tuple[tuple[int, int], ...]]:
