@@ -90,12 +90,12 @@ def as_draws(run: SampledDraws) -> Draws:
     engine = state.laboratory().engine
     bins = tuple(
         Drawn(
-            engine.token_bytes[one.token_id] if engine and one.token_id is not None else None,
-            one.num_tokens,
-            one.count,
-            one.expected,
+            engine.token_bytes[token_bin.token_id] if engine and token_bin.token_id is not None else None,
+            token_bin.num_tokens,
+            token_bin.count,
+            token_bin.expected,
         )
-        for one in run.bins
+        for token_bin in run.bins
     )
     return Draws(run.num_draws, bins, run.test)
 

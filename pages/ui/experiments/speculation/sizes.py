@@ -43,8 +43,8 @@ def speculation_sizes(settings: SizesSettings = _DEFAULT, *, key: str = "sizes",
         draft = controls.choice("Draft", (LOOK_UP, small), settings.draft) if small else LOOK_UP
     job = sizes_job(preset, draft=draft or LOOK_UP)
     with running:
-        found = run_job(job, key=key, label="Run every k")
-    runs = found.runs if found else ()
+        by_size = run_job(job, key=key, label="Run every k")
+    runs = by_size.runs if by_size else ()
     with drawing:
         left, right = st.columns(2)
         with left:
@@ -105,33 +105,33 @@ def _times_table(runs: Sequence[Speculated], estimated_s: dict[int, float]) -> T
     times = pass_times(runs)
     plain = sorted(times[1])[len(times[1]) // 2] if times else 0.0
     rows = []
-    for fed, found in times.items():
-        middle = sorted(found)[len(found) // 2]
+    for fed, took_s in times.items():
+        middle = sorted(took_s)[len(took_s) // 2]
         said = seconds(estimated_s[fed]) if fed in estimated_s else "no roofs yet"
-        rows.append([f"{fed}", seconds(middle), f"{significant(middle / plain)} times", said, f"{len(found):,}"])
+        rows.append([f"{fed}", seconds(middle), f"{significant(middle / plain)} times", said, f"{len(took_s):,}"])
     return Table(["tokens fed", "median, measured", "over a plain step", "estimated", "passes"], rows)
 
 
 def words(runs: Sequence[Speculated]) -> str:
     """The best k, and why more or fewer are worse."""
     best, longest = max(runs, key=lambda run: run.gain), runs[-1]
-    told = [_best(best)]
-    told.append(
+    sentences = [_best(best)]
+    sentences.append(
         f"With k = {longest.request.num_drafted} a pass costs {significant(longest.pass_cost)} plain steps on "
         f"average and yields {significant(longest.tokens_per_pass)} tokens"
     )
-    without = sum(not one.drafted for one in longest.rounds)
-    fullest = max(one.num_fed for one in longest.rounds)
+    without = sum(not round_.drafted for round_ in longest.rounds)
+    fullest = max(round_.num_fed for round_ in longest.rounds)
     if without:
-        told[-1] += (
+        sentences[-1] += (
             f": {without} of its {len(longest.rounds)} rounds found nothing to draft and cost a plain step, which "
             f"the formula does not know of. Its fullest pass fed {fullest} tokens; the chart has the cost of each."
         )
     else:
-        told[-1] += "."
-    if any(one.drafted for one in longest.rounds):
-        told.append(f"{percent(longest.share_accepted)} of what was drafted was kept.")
-    return " ".join([*told, _cost(runs)])
+        sentences[-1] += "."
+    if any(round_.drafted for round_ in longest.rounds):
+        sentences.append(f"{percent(longest.share_accepted)} of what was drafted was kept.")
+    return " ".join([*sentences, _cost(runs)])
 
 
 def _best(best: Speculated) -> str:
@@ -146,7 +146,7 @@ def _cost(runs: Sequence[Speculated]) -> str:
     times = pass_times(runs)
     most = max(times)
     one_s, many_s = statistics.median(times[1]), statistics.median(times[most])
-    told = f"a pass over {most} tokens takes {significant(many_s / one_s)} times as long as a pass over one"
+    sentence = f"a pass over {most} tokens takes {significant(many_s / one_s)} times as long as a pass over one"
     if most > 1 and way(one_s, many_s) == "more":
-        return f"Here {told}. On a machine that only waits for its weights, it would take as long for every k."
-    return f"Here {told}: this machine waits for its weights, whatever k is."
+        return f"Here {sentence}. On a machine that only waits for its weights, it would take as long for every k."
+    return f"Here {sentence}: this machine waits for its weights, whatever k is."

@@ -137,7 +137,7 @@ def _at_the_click(drawn: SpeculationRequest, widget: str) -> Callable[[], Specul
 def _rounds(run: Speculated | None, name: str, key: str) -> None:
     live_chart(
         lambda: rounds_chart(
-            run, [round_lines(one, number) for number, one in enumerate(run.rounds, 1)] if run else ()
+            run, [round_lines(round_, number) for number, round_ in enumerate(run.rounds, 1)] if run else ()
         ),
         version=(name, run),
         key=f"{key}-rounds",

@@ -36,19 +36,19 @@ def token_text(*token_ids: int) -> str:
 
 def _tokens(run: Speculated) -> list[dict[str, object]]:
     shown = [_token(run.first_id, "prefill", "prefill's token")]
-    for number, one in enumerate(run.rounds, 1):
-        shown += _round(number, one)
+    for number, round_ in enumerate(run.rounds, 1):
+        shown += _round(number, round_)
     return shown
 
 
-def _round(number: int, one: Round) -> list[dict[str, object]]:
-    head = f"round {number}: {one.num_accepted} of {len(one.drafted)} drafts accepted"
-    shown = [_token(token_id, "accepted", f"{head}; drafted") for token_id in one.drafted[: one.num_accepted]]
-    if one.token_id is not None:
-        words = _OWN[one.last]
-        if one.last == "correction":
-            words += f" of {token_text(one.drafted[one.num_accepted])}"
-        shown.append(_token(one.token_id, "own", f"{head}; {words}"))
+def _round(number: int, round_: Round) -> list[dict[str, object]]:
+    head = f"round {number}: {round_.num_accepted} of {len(round_.drafted)} drafts accepted"
+    shown = [_token(token_id, "accepted", f"{head}; drafted") for token_id in round_.drafted[: round_.num_accepted]]
+    if round_.token_id is not None:
+        words = _OWN[round_.last]
+        if round_.last == "correction":
+            words += f" of {token_text(round_.drafted[round_.num_accepted])}"
+        shown.append(_token(round_.token_id, "own", f"{head}; {words}"))
     return shown
 
 

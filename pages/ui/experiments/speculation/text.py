@@ -27,7 +27,7 @@ def summary(run: Speculated | None) -> Card:
         return Card(kicker="Speculation against plain decoding", note="Not run yet.", height=_HEIGHT)
     least, most = min(run.gains), max(run.gains)
     spread = f"; repeats {significant(least)} to {significant(most)}" if len(run.gains) > 1 else ""
-    tested = sum(one.num_tested for one in run.rounds)
+    tested = sum(round_.num_tested for round_ in run.rounds)
     return Card(
         figures=(
             Figure(f"{significant(run.gain)} times", f"as fast as plain decoding, measured{spread}"),
@@ -69,8 +69,8 @@ def sameness(run: Speculated) -> str:
 
 def explanation(run: Speculated) -> str:
     """The phase it helps, the price and the condition, with this run's numbers."""
-    drafted = sum(len(one.drafted) for one in run.rounds)
-    fallen = drafted - sum(one.num_accepted for one in run.rounds)
+    drafted = sum(len(round_.drafted) for round_ in run.rounds)
+    fallen = drafted - sum(round_.num_accepted for round_ in run.rounds)
     return (
         "Speculation helps decode where it waits for the weights: one reading of them serves several tokens. Here "
         f"a pass took {significant(run.pass_cost)} times a plain step on average and yielded "
@@ -103,16 +103,17 @@ def theorem(run: Speculated) -> str:
     )
 
 
-def round_lines(one: Round, number: int) -> list[str]:
+def round_lines(round_: Round, number: int) -> list[str]:
     """For the hover of a block."""
-    head = f"round {number}: {len(one.token_ids)} token{'s' * (len(one.token_ids) > 1)} in {seconds(one.total_s)}"
-    if not one.drafted:
-        return [head, f"no draft; the model wrote {token_text(*one.token_ids)}"]
-    own = f", then {one.last} {token_text(one.token_id)}" if one.token_id is not None else ""
+    num_tokens = len(round_.token_ids)
+    head = f"round {number}: {num_tokens} token{'s' * (num_tokens > 1)} in {seconds(round_.total_s)}"
+    if not round_.drafted:
+        return [head, f"no draft; the model wrote {token_text(*round_.token_ids)}"]
+    own = f", then {round_.last} {token_text(round_.token_id)}" if round_.token_id is not None else ""
     return [
         head,
-        f"drafted {_short(token_text(*one.drafted))}",
-        f"accepted {one.num_accepted} of {len(one.drafted)}{own}",
+        f"drafted {_short(token_text(*round_.drafted))}",
+        f"accepted {round_.num_accepted} of {len(round_.drafted)}{own}",
     ]
 
 
@@ -123,21 +124,25 @@ def _short(text: str, limit: int = 60) -> str:
 def rounds_table(run: Speculated | None) -> Table:
     return Table(
         ["round", "drafted", "accepted", "then", "tokens", "draft", "pass", "verify"],
-        [_line(number, one) for number, one in enumerate(run.rounds if run else (), 1)],
+        [_line(number, round_) for number, round_ in enumerate(run.rounds if run else (), 1)],
     )
 
 
-def _line(number: int, one: Round) -> list[str]:
-    own = f"{one.last}: {token_text(one.token_id)}" if one.token_id is not None else "ended by an accepted draft"
+def _line(number: int, round_: Round) -> list[str]:
+    own = (
+        f"{round_.last}: {token_text(round_.token_id)}"
+        if round_.token_id is not None
+        else "ended by an accepted draft"
+    )
     return [
         f"{number}",
-        token_text(*one.drafted) if one.drafted else "nothing",
-        f"{one.num_accepted} of {len(one.drafted)}",
+        token_text(*round_.drafted) if round_.drafted else "nothing",
+        f"{round_.num_accepted} of {len(round_.drafted)}",
         own,
-        f"{len(one.token_ids)}",
-        seconds(one.draft_s),
-        seconds(one.forward_s),
-        seconds(one.verify_s),
+        f"{len(round_.token_ids)}",
+        seconds(round_.draft_s),
+        seconds(round_.forward_s),
+        seconds(round_.verify_s),
     ]
 
 
