@@ -1,19 +1,34 @@
-"""One word per idea: a class's name says which it is."""
+"""One name, one idea: classes of the product are told apart by their names alone, and functions fit on a screen."""
 
 import ast
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = ("inference", "pages", "lessons", "quizzes")
 
 
-def test_no_two_classes_of_the_product_have_the_same_name() -> None:
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for folder in ("inference", "pages", "lessons", "quizzes"):
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ClassDef):
-                    places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert len(places) > 100, "no classes were found: the rule would hold for nothing"
-    twice = {name: lines for name, lines in places.items() if len(lines) > 1}
-    assert not twice, twice
+def product() -> list[Path]:
+    return [ROOT / "app.py", *(path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py")))]
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places = defaultdict(list)
+    for path in product():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert len(places) > 100, "the walk missed the product"
+    assert not {name: shared for name, shared in places.items() if len(shared) > 1}
+
+
+def test_files_stay_under_260_lines_and_functions_under_60() -> None:
+    long = []
+    for path in product():
+        text = path.read_text()
+        if len(text.splitlines()) > 260:
+            long.append(str(path.relative_to(ROOT)))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 60:
+                long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert not long

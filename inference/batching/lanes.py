@@ -30,7 +30,7 @@ def lanes(served: ServedPlan) -> tuple[tuple[LaneSpan, ...], ...]:
     """Each request from its arrival to its last pass, or to the newest one while it is unfinished."""
     clock, next_place = _clock(served), _arrival_places(served)
     spans: list[list[LaneSpan]] = [[] for _ in next_place]
-    left = [one.output_tokens for one in served.plan.arrivals]
+    left = [arrival.output_tokens for arrival in served.plan.arrivals]
 
     def add(request: int, state: State, until: int) -> None:
         start = next_place[request]
@@ -42,8 +42,8 @@ def lanes(served: ServedPlan) -> tuple[tuple[LaneSpan, ...], ...]:
             spans[request].append(new)
         next_place[request] = until
 
-    for place, one in enumerate(served.passes):
-        for share in one.shares:
+    for place, batch_pass in enumerate(served.passes):
+        for share in batch_pass.shares:
             if next_place[share.request] < place:
                 add(share.request, "waiting", place)
             add(share.request, share.phase, place + 1)

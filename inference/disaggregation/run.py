@@ -61,7 +61,7 @@ def compare(engine: Engine, asks: tuple[ClientRequest, ...]) -> Reports[Arrangem
             before = comparison.served
             for served, doing in _serve(pair, messages, asks, ArrangementRun(arrangement)):
                 comparison = replace(comparison, served=(*before, served))
-                done = (place + sum(len(one.tokens) for one in served.passes) / num_tokens) / len(ARRANGEMENTS)
+                done = (place + sum(len(step.tokens) for step in served.passes) / num_tokens) / len(ARRANGEMENTS)
                 yield Report(_PREPARED + (1 - _PREPARED) * done, comparison, f"{arrangement}: {doing}")
         return comparison
     finally:

@@ -92,5 +92,5 @@ def crossing(sweep: Sweep) -> float | None:
 
 def are_alike(pair: tuple[SweepPoint, SweepPoint]) -> bool:
     """Whether the middle halves of the repeats overlap: the two cannot be told apart by these measurements."""
-    one, other = pair
-    return one.lower_s <= other.upper_s and other.lower_s <= one.upper_s
+    first, other = pair
+    return first.lower_s <= other.upper_s and other.lower_s <= first.upper_s

@@ -149,7 +149,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "memory pressure": Cause(
         "Memory pressure: the KV cache was given up and rebuilt",
-        lambda case: max(one.rebuild_s for one in case.passes) / case.decode_s,
+        lambda case: max(timed.rebuild_s for timed in case.passes) / case.decode_s,
         3,
         "the longest rebuild of a cache lasted {} decode passes",
         "time spent on rebuilding",
@@ -165,7 +165,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "stalled by a neighbour": Cause(
         "A neighbour's prefill stalled the decoding",
-        lambda case: max(one.queue_s for one in case.passes[1:]) / case.decode_s,
+        lambda case: max(timed.queue_s for timed in case.passes[1:]) / case.decode_s,
         3,
         "the longest wait between two tokens lasted {} decode passes",
         "the waits inside the answer, not before it",

@@ -83,8 +83,8 @@ def _slow(engine: Engine, products: Climb, product: TimedSize) -> tuple[str, ...
     return (f"{_name(engine)} has no fast arithmetic here: {rates[0]}, where float32 reaches {rates[1]}.",)
 
 
-def _left_out(found: list[Climb]) -> tuple[str, ...]:
-    missing = [one.left_out for one in found if one.left_out]
+def _left_out(climbs: list[Climb]) -> tuple[str, ...]:
+    missing = [climb.left_out for climb in climbs if climb.left_out]
     return (f"Not measured, nor anything larger: {'; '.join(missing)}.",) if missing else ()
 
 

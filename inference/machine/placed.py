@@ -102,7 +102,7 @@ def doubt(ceilings: Ceilings, placed: Sequence[Placed] = ()) -> str:
             f"The measured bandwidth is {ceilings.bandwidth / 1e12:,.0f} TB/s, more than any memory reads "
             f"({MOST_BANDWIDTH / 1e12:.0f} TB/s is the limit here); {_AGAIN}"
         )
-    above = [(one.rate / attainable(one.work.intensity, ceilings.bandwidth, ceilings.flops), one) for one in placed]
+    above = [(dot.rate / attainable(dot.work.intensity, ceilings.bandwidth, ceilings.flops), dot) for dot in placed]
     times, highest = max(above, key=lambda pair: pair[0], default=(0.0, None))
     if highest is None or times <= MOST_ABOVE:
         return ""

@@ -103,7 +103,7 @@ def measure(engine: Engine, num_tokens: int) -> Reports[ModuleTimes]:
     prefill = yield from _probed(engine, modules, "prefill", ids, Report(0.0, ModuleTimes(())))
     decode = yield from _probed(engine, modules, "decode", ids, Report(0.5, ModuleTimes((prefill,))))
     passes = (prefill, decode)
-    return ModuleTimes(passes, tuple(sentence for one in passes for sentence in _left_out(one)))
+    return ModuleTimes(passes, tuple(sentence for probed in passes for sentence in _left_out(probed)))
 
 
 _SHORT = (16, 128)  # tokens of the passes that say how long the others will take

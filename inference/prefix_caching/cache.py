@@ -89,10 +89,10 @@ class PrefixCache(Generic[T]):
         prompt that is kept to its end, the last block is computed again.
         """
         lease: Lease[T] = Lease(salt, num_hits=0)
-        for found in block_hashes(token_ids[:-1], self.block_size, salt):
-            if found not in self._blocks:
+        for block_hash in block_hashes(token_ids[:-1], self.block_size, salt):
+            if block_hash not in self._blocks:
                 break
-            self._hold(lease, self._blocks[found])
+            self._hold(lease, self._blocks[block_hash])
         lease.num_hits = len(lease.blocks)
         return lease
 

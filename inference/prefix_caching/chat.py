@@ -82,15 +82,6 @@ def chat_job(
     """Every turn: the prompt cold and warm in turn, then the reply decoded both ways and its blocks kept."""
     chosen = style or Style()
 
-    def refuse(engine: "Engine", num_tokens: int) -> None:
-        check_request(
-            engine.spec,
-            block_size=block_size,
-            budget_bytes=kv_bytes(engine.spec, context_len=engine.spec.max_context),
-            num_tokens=num_tokens,
-            what="The conversation",
-        )
-
     def begin(engine: "Engine", limits: "Limits") -> Reports[Chat]:
         if engine.tokenizer.chat_template is None:
             raise ValueError("This model has no chat template, so it has no turns; load a chat model.")
@@ -99,7 +90,7 @@ def chat_job(
         silent = [(question, "") for question in ASKED[: num_turns - 1]]
         last = _prompt(engine.tokenizer, chosen, silent, ASKED[num_turns - 1])
         longest = len(last) + num_turns * reply_tokens
-        refuse(engine, longest)
+        _refuse(engine, longest, block_size)
         limits.check_kv(kv_bytes(engine.spec, context_len=longest, batch_size=3), "Two requests and kept blocks")
         return run(engine)
 
@@ -108,13 +99,13 @@ def chat_job(
 
         budget_bytes = num_turns * kv_bytes(engine.spec, context_len=engine.spec.max_context)
         store, empty = (PrefixStore(engine, block_size=block_size, budget_bytes=budget_bytes) for _ in range(2))
-        found, said = Chat(engine.spec, block_size), list[tuple[str, str]]()
+        chat, said = Chat(engine.spec, block_size), list[tuple[str, str]]()
         for place, question in enumerate(ASKED[:num_turns]):
             ids = _prompt(engine.tokenizer, chosen, said, question)
-            refuse(engine, len(ids) + reply_tokens)
+            _refuse(engine, len(ids) + reply_tokens, block_size)
             cold_runs: list[CachedPrefill] = []
             warm_runs: list[CachedPrefill] = []
-            say = partial(_report, found, place, num_turns)
+            say = partial(_report, chat, place, num_turns)
             for repeat in range(1, repeats + 1):
                 with empty.request(ids) as cold, store.request(ids) as warm:
                     cold_runs.append(cold.prefill())
@@ -129,12 +120,22 @@ def chat_job(
                     warm.keep()
             said.append((question, tokens.decode(engine.tokenizer, both.warm_tokens)))
             turn = Turn(*said[-1], tuple(cold_runs), tuple(warm_runs), both)
-            found = replace(found, turns=(*found.turns, turn), kept_bytes=store.kept_bytes)
-        return found
+            chat = replace(chat, turns=(*chat.turns, turn), kept_bytes=store.kept_bytes)
+        return chat
 
     clock = "clock first" if chosen.is_clock_first else "same beginning"
     name = f"conversation, {clock}: {num_turns} turns of {reply_tokens}, blocks of {block_size}, {repeats} repeats"
     return Job(name, Chat, begin)
+
+
+def _refuse(engine: "Engine", num_tokens: int, block_size: int) -> None:
+    check_request(
+        engine.spec,
+        block_size=block_size,
+        budget_bytes=kv_bytes(engine.spec, context_len=engine.spec.max_context),
+        num_tokens=num_tokens,
+        what="The conversation",
+    )
 
 
 def _prompt(tokenizer: Any, style: Style, said: Sequence[tuple[str, str]], question: str) -> list[int]:
@@ -147,8 +148,8 @@ def _prompt(tokenizer: Any, style: Style, said: Sequence[tuple[str, str]], quest
     return inside(tokenizer, filled(tokenizer, messages))
 
 
-def _report(found: Chat, place: int, num_turns: int, share: float) -> Report[Chat]:
-    return Report((place + share) / num_turns, found if found.turns else None, f"turn {place + 1} of {num_turns}")
+def _report(chat: Chat, place: int, num_turns: int, share: float) -> Report[Chat]:
+    return Report((place + share) / num_turns, chat if chat.turns else None, f"turn {place + 1} of {num_turns}")
 
 
 def _later(say: "partial[Report[Chat]]", share: float) -> Report[Chat]:

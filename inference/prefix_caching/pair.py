@@ -121,24 +121,24 @@ def pair_job(
         with store.request(first_ids) as request:
             first = request.prefill()
             keep_s = request.keep()
-        found = PairRun(
+        pair_run = PairRun(
             engine.spec, block_size, tuple(first_ids), tuple(second_ids), first, keep_s, store.kept_bytes
         )
-        yield Report(1 / (2 * repeats + 4), found, "the first prompt")
+        yield Report(1 / (2 * repeats + 4), pair_run, "the first prompt")
         for place in range(repeats + 1):
             words = f"repeat {place} of {repeats}" if place else "warm-up"
             fraction = (1 + 2 * place) / (2 * repeats + 4)
             with empty.request(second_ids) as cold, store.request(second_ids) as warm:
                 without = cold.prefill()
-                yield Report(fraction, found, f"{words}, cold")
+                yield Report(fraction, pair_run, f"{words}, cold")
                 reused = warm.prefill()
                 if place:
-                    found = replace(found, cold=(*found.cold, without), warm=(*found.warm, reused))
-                yield Report(fraction, found, f"{words}, warm")
+                    pair_run = replace(pair_run, cold=(*pair_run.cold, without), warm=(*pair_run.warm, reused))
+                yield Report(fraction, pair_run, f"{words}, warm")
                 if place == repeats:
-                    both = yield from decode_both(cold, warm, new_tokens, partial(_decoding, found))
-                    found = replace(found, both=both)
-        return found
+                    both = yield from decode_both(cold, warm, new_tokens, partial(_decoding, pair_run))
+                    pair_run = replace(pair_run, both=both)
+        return pair_run
 
     name = f"two prompts: {chosen.name}, blocks of {block_size}, {repeats} repeats, {new_tokens} tokens"
     return Job(name, PairRun, begin, is_kept=chosen.own is None)
@@ -149,5 +149,5 @@ def _budget_bytes(spec: ModelSpec, token_ids: Sequence[int], block_size: int) ->
     return kv_bytes(spec, context_len=max(len(token_ids), block_size))
 
 
-def _decoding(found: PairRun, share: float) -> Report[PairRun]:
-    return Report(0.9 + 0.1 * share, found, "decode, cold and warm in turn")
+def _decoding(pair_run: PairRun, share: float) -> Report[PairRun]:
+    return Report(0.9 + 0.1 * share, pair_run, "decode, cold and warm in turn")

@@ -49,5 +49,5 @@ def with_change(token_ids: Sequence[int], place: int) -> list[int]:
     changed = list(token_ids)
     if place:
         old = changed[place - 1]
-        changed[place - 1] = next((one for one in changed if one != old), old + 1)
+        changed[place - 1] = next((token_id for token_id in changed if token_id != old), old + 1)
     return changed

@@ -61,8 +61,8 @@ class SharedRun:
     @property
     def hit_share(self) -> float:
         """Of all prompt tokens, those that came from the cache."""
-        served = [one.served for one in self.arrivals]
-        return sum(one.cached_tokens for one in served) / sum(one.prompt_tokens for one in served)
+        served = [prefill.served for prefill in self.arrivals]
+        return sum(prefill.cached_tokens for prefill in served) / sum(prefill.prompt_tokens for prefill in served)
 
 
 def shared_job(
@@ -96,7 +96,7 @@ def shared_job(
         from inference.prefix_caching.store import PrefixStore  # noqa: PLC0415  # pages must not wait for torch
 
         store = PrefixStore(engine, block_size=block_size, budget_bytes=budget_bytes)
-        found = SharedRun(engine.spec, block_size, budget_bytes, store.cache.capacity)
+        shared_run = SharedRun(engine.spec, block_size, budget_bytes, store.cache.capacity)
         for place in range(asked.num_learners):
             before = store.cache.num_evicted
             with store.request(token_ids(engine, place)) as request:
@@ -105,9 +105,11 @@ def shared_job(
             arrival = LearnerPrefill(
                 place % asked.num_prompts, served, store.cache.num_evicted - before, store.cache.num_blocks
             )
-            found = replace(found, arrivals=(*found.arrivals, arrival), kept_bytes=store.kept_bytes)
-            yield Report((place + 1) / asked.num_learners, found, f"learner {place + 1} of {asked.num_learners}")
-        return found
+            shared_run = replace(shared_run, arrivals=(*shared_run.arrivals, arrival), kept_bytes=store.kept_bytes)
+            yield Report(
+                (place + 1) / asked.num_learners, shared_run, f"learner {place + 1} of {asked.num_learners}"
+            )
+        return shared_run
 
     name = (
         f"{asked.num_learners} learners, {asked.num_prompts} system prompts of {asked.system_tokens}, "

@@ -73,7 +73,7 @@ class PrefixRequest:
         store = self._store
         start = time.perf_counter()
         self._lease = store.cache.lease(self._fed, self._salt)
-        found = time.perf_counter()
+        hit_s = time.perf_counter()
         self._cache = store.engine.new_cache()
         _fill(self._cache, [block.content for block in self._lease.blocks])
         filled = time.perf_counter()
@@ -84,8 +84,8 @@ class PrefixRequest:
             prompt_tokens=len(self._fed),
             block_size=size,
             hit_blocks=num_hits,
-            lookup_s=found - start,
-            assemble_s=filled - found,
+            lookup_s=hit_s - start,
+            assemble_s=filled - hit_s,
             forward_s=end - filled,
             token_id=self.tokens[-1],
         )

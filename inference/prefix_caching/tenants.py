@@ -59,12 +59,12 @@ class Tenants:
 
     @property
     def is_whole(self) -> bool:
-        return all(one.salted for one in self.guesses)
+        return all(guess.salted for guess in self.guesses)
 
 
 def spread(guesses: tuple[Guess, ...], *, is_salted: bool) -> tuple[int, float]:
     """The guess that was answered first, and how many times longer the next one took, by the medians."""
-    times = [median_ttft_s(one.salted if is_salted else one.together) for one in guesses]
+    times = [median_ttft_s(guess.salted if is_salted else guess.together) for guess in guesses]
     first, second = sorted(times)[:2]
     return times.index(first), second / first
 
@@ -106,15 +106,15 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
                 request.prefill()
                 request.keep()
             yield Report(0.0, doing="tenant A asks")
-        found = Tenants(engine.spec, block_size, tuple(map(Guess, SECRETS)))
+        tenants = Tenants(engine.spec, block_size, tuple(map(Guess, SECRETS)))
         for repeat in range(repeats):
             for place, ids in enumerate(prompts):
                 for salt in ("", _GUESSER):
                     with store.request(ids, salt) as request:
                         served = request.prefill()
-                    found = _with(found, place, served, is_salted=bool(salt))
+                    tenants = _with(tenants, place, served, is_salted=bool(salt))
                     done = repeat + (place + 0.5 + 0.5 * bool(salt)) / len(prompts)
-                    partial = found if found.is_whole else None
+                    partial = tenants if tenants.is_whole else None
                     yield Report(0.95 * done / repeats, partial, f"tenant B guesses {SECRETS[place]}")
         added = []
         for salt in ("", _GUESSER):
@@ -123,8 +123,8 @@ def tenants_job(leak: Leak | None = None, *, block_size: int = 16, repeats: int 
                 request.prefill()
                 request.keep()
             added.append(store.cache.num_blocks - before)
-            yield Report(0.98, found, "tenant B asks the same as A")
-        return replace(found, added_blocks=added[0], added_blocks_salted=added[1])
+            yield Report(0.98, tenants, "tenant B asks the same as A")
+        return replace(tenants, added_blocks=added[0], added_blocks_salted=added[1])
 
     where = "at the end" if chosen.is_at_end else "at the beginning"
     name = f"tenants, secret {where} of {chosen.record_tokens} tokens, blocks of {block_size}, {repeats} repeats"
@@ -136,10 +136,12 @@ def _budget_bytes(engine: "Engine", longest: int, block_size: int) -> float:
     return kv_bytes(engine.spec, context_len=max(longest, block_size), batch_size=4)
 
 
-def _with(found: Tenants, place: int, served: CachedPrefill, *, is_salted: bool) -> Tenants:
-    guesses = list(found.guesses)
-    one = guesses[place]
+def _with(tenants: Tenants, place: int, served: CachedPrefill, *, is_salted: bool) -> Tenants:
+    guesses = list(tenants.guesses)
+    guess = guesses[place]
     guesses[place] = (
-        replace(one, salted=(*one.salted, served)) if is_salted else replace(one, together=(*one.together, served))
+        replace(guess, salted=(*guess.salted, served))
+        if is_salted
+        else replace(guess, together=(*guess.together, served))
     )
-    return replace(found, guesses=tuple(guesses))
+    return replace(tenants, guesses=tuple(guesses))

@@ -30,7 +30,7 @@ _NUM_ONLY = 8
 class _Model:
     """The model's own distribution, sorted once. Tensors of [vocab]."""
 
-    found: NextToken
+    next_token: NextToken
     probabilities: Tensor
     order: Tensor
     """Token ids, most probable first."""
@@ -38,17 +38,19 @@ class _Model:
     """Per token id, its place in that order, from 0."""
 
     @classmethod
-    def of(cls, found: NextToken) -> "_Model":
-        order = found.logits.argsort(descending=True, stable=True)
+    def of(cls, next_token: NextToken) -> "_Model":
+        order = next_token.logits.argsort(descending=True, stable=True)
         rank = torch.empty_like(order)
         rank[order] = torch.arange(len(order))
-        return cls(found, softmax(found.logits), order, rank)
+        return cls(next_token, softmax(next_token.logits), order, rank)
 
     def shares(self, token_ids: Sequence[int], probabilities: Tensor, is_kept: Tensor) -> tuple[TokenShare, ...]:
         at = torch.tensor(token_ids, dtype=torch.long)
         numbers = (self.rank + 1, self.probabilities, probabilities, is_kept)
         columns = zip(token_ids, *(values[at].tolist() for values in numbers), strict=True)
-        return tuple(TokenShare(token_id, self.found.vocabulary[token_id], *rest) for token_id, *rest in columns)
+        return tuple(
+            TokenShare(token_id, self.next_token.vocabulary[token_id], *rest) for token_id, *rest in columns
+        )
 
     def view(self, name: str, logits: Tensor, ranks: Tensor) -> StageView:
         probabilities, is_kept = softmax(logits), torch.isfinite(logits)

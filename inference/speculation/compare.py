@@ -72,8 +72,8 @@ def compare(engine: Engine, request: SpeculationRequest, num_repeats: int) -> Re
             whole = len(first.plain.trace.steps) if done else request.max_new_tokens
             share = min(len(both.plain.trace.steps) / whole, 1.0)
             repeats = (*done, both.repeat) if not done or both.is_finished else tuple(done)
-            found = first.told(repeats) if first.speculation.rounds and repeats[0].plain_s else None
-            yield Report((number + share) / num_repeats, found, f"repeat {number + 1} of {num_repeats}")
+            speculated = first.told(repeats) if first.speculation.rounds and repeats[0].plain_s else None
+            yield Report((number + share) / num_repeats, speculated, f"repeat {number + 1} of {num_repeats}")
         done.append(both.repeat)
     assert first is not None
     return first.told(tuple(done))

@@ -64,7 +64,7 @@ def draw_first(
         expected_acceptance=float(torch.minimum(p, q).sum()),
         is_mistaken=is_mistaken,
         bins=bins,
-        test=chi_square([one.count for one in bins], [one.expected for one in bins]),
+        test=chi_square([drawn.count for drawn in bins], [drawn.expected for drawn in bins]),
     )
 
 

@@ -148,19 +148,19 @@ class Speculated:
     @property
     def acceptance(self) -> float:
         """Accepted drafts over those the model decided on: the chance that the formula asks for."""
-        tested = sum(one.num_tested for one in self.rounds)
-        return sum(one.num_accepted for one in self.rounds) / tested if tested else 0.0
+        tested = sum(round_.num_tested for round_ in self.rounds)
+        return sum(round_.num_accepted for round_ in self.rounds) / tested if tested else 0.0
 
     @property
     def share_accepted(self) -> float:
         """Accepted drafts over all that were drafted."""
-        drafted = sum(len(one.drafted) for one in self.rounds)
-        return sum(one.num_accepted for one in self.rounds) / drafted if drafted else 0.0
+        drafted = sum(len(round_.drafted) for round_ in self.rounds)
+        return sum(round_.num_accepted for round_ in self.rounds) / drafted if drafted else 0.0
 
     @property
     def expected_tokens(self) -> float:
         """Per pass, by the formula at the measured acceptance, with as many drafts as each round had."""
-        return mean(expected_tokens(self.acceptance, len(one.drafted)) for one in self.rounds)
+        return mean(expected_tokens(self.acceptance, len(round_.drafted)) for round_ in self.rounds)
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -174,24 +174,24 @@ class Speculated:
     @property
     def draft_cost(self) -> float:
         """Time to draft one token over that of a plain decode step: c of the theorem."""
-        drafted = [one for repeat in self.repeats for one in repeat.rounds if one.drafted]
+        drafted = [round_ for repeat in self.repeats for round_ in repeat.rounds if round_.drafted]
         if not drafted:
             return 0.0
-        each_s = sum(one.draft_s for one in drafted) / sum(len(one.drafted) for one in drafted)
+        each_s = sum(round_.draft_s for round_ in drafted) / sum(len(round_.drafted) for round_ in drafted)
         return each_s / median(pass_times([self])[1])
 
     @property
     def pass_cost(self) -> float:
         """Time of the rounds' passes, on average, over that of a plain decode step."""
-        passes = [one.forward_s + one.verify_s for repeat in self.repeats for one in repeat.rounds]
+        passes = [round_.forward_s + round_.verify_s for repeat in self.repeats for round_ in repeat.rounds]
         return mean(passes) / mean(time_s for repeat in self.repeats for time_s in repeat.plain_s)
 
 
 def pass_times(runs: Sequence[Speculated]) -> dict[int, list[float]]:
     """Measured seconds of every pass, by the number of tokens fed; plain decode steps feed one."""
-    found: dict[int, list[float]] = {}
+    times_s: dict[int, list[float]] = {}
     for repeat in (repeat for run in runs for repeat in run.repeats):
-        found.setdefault(1, []).extend(repeat.plain_s)
-        for one in repeat.rounds:
-            found.setdefault(one.num_fed, []).append(one.forward_s + one.verify_s)
-    return dict(sorted(found.items()))
+        times_s.setdefault(1, []).extend(repeat.plain_s)
+        for round_ in repeat.rounds:
+            times_s.setdefault(round_.num_fed, []).append(round_.forward_s + round_.verify_s)
+    return dict(sorted(times_s.items()))

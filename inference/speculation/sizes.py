@@ -37,22 +37,22 @@ def sizes_job(
     def begin(engine: "Engine", limits: "Limits") -> Reports[BySize]:
         from inference.speculation.compare import check  # noqa: PLC0415  # pages must not wait for torch
 
-        for one in requests:
-            check(engine, limits, one)
+        for request in requests:
+            check(engine, limits, request)
         return run(engine)
 
     def run(engine: "Engine") -> Reports[BySize]:
         from inference.speculation.compare import compare  # noqa: PLC0415
 
         done: tuple[Speculated, ...] = ()
-        for place, one in enumerate(requests):
-            drive = Drive(compare(engine, one, num_repeats))
+        for place, request in enumerate(requests):
+            drive = Drive(compare(engine, request, num_repeats))
             for report in drive:
                 known = (*done, report.partial) if report.partial else done
                 yield Report(
                     (place + report.fraction) / len(requests),
                     BySize(known) if known else None,
-                    f"{one.num_drafted} drafts a round",
+                    f"{request.num_drafted} drafts a round",
                 )
             done = (*done, drive.result)
         return BySize(done)
