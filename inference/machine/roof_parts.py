@@ -106,7 +106,9 @@ def ladder(engine: Engine, budget: Budget) -> Measuring:
         matrices = _matrices(engine, _LADDER_BYTES if num_tokens < 16 else _FROM_16 // num_tokens)
 
         def prepare() -> Callable[[], object]:
-            inputs = {width: _ones(engine, num_tokens, width) for width in {one.shape[1] for one in matrices}}
+            inputs = {
+                width: _ones(engine, num_tokens, width) for width in {weights.shape[1] for weights in matrices}
+            }
 
             def run() -> None:
                 for matrix in matrices:
@@ -114,7 +116,7 @@ def ladder(engine: Engine, budget: Budget) -> Measuring:
 
             return _waited(engine, run)
 
-        work = num_tokens * sum(one.numel() for one in matrices)
+        work = num_tokens * sum(weights.numel() for weights in matrices)
         return Size(f"the model's products of {num_tokens:,} tokens", work, prepare)
 
     return climb([rung(num_tokens) for num_tokens in LADDER], budget, repeats=5)
@@ -122,13 +124,13 @@ def ladder(engine: Engine, budget: Budget) -> Measuring:
 
 def _matrices(engine: Engine, most_bytes: int) -> list[Tensor]:
     """The weight matrices of the first layers, up to `most_bytes` and at least one; no embedding, no LM head."""
-    found: list[Tensor] = []
+    matrices: list[Tensor] = []
     for parameter in engine.model.parameters():
         if parameter.ndim == 2 and engine.spec.vocab_size not in parameter.shape:
-            if found and sum(matrix.nbytes for matrix in found) + parameter.nbytes > most_bytes:
+            if matrices and sum(matrix.nbytes for matrix in matrices) + parameter.nbytes > most_bytes:
                 break
-            found.append(parameter.detach())
-    return found
+            matrices.append(parameter.detach())
+    return matrices
 
 
 _ATTENTION_TOKENS = (64, 256, 512, 1024)  # below the last, it is a small part of a pass

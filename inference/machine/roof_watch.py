@@ -13,8 +13,8 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0
 
 def widest(ceilings: Ceilings) -> Spread | None:
     """The spread that casts most doubt; None if no roof's repeats lay far apart."""
-    found = max(ceilings.spreads, key=lambda spread: spread.width, default=None)
-    return found if found and found.width > WIDE else None
+    broadest = max(ceilings.spreads, key=lambda spread: spread.width, default=None)
+    return broadest if broadest and broadest.width > WIDE else None
 
 
 class RoofWatch:
@@ -54,6 +54,6 @@ def higher(old: Ceilings, new: Ceilings) -> Ceilings:
         attention_flops=max(old.attention_flops, new.attention_flops),
         elementwise_s=new.elementwise_s or old.elementwise_s,
         matmul_ladder=tuple(sorted(rungs.items())),
-        spreads=tuple(before.get(one.roof, one) if is_older[one.roof] else one for one in new.spreads),
+        spreads=tuple(before.get(own.roof, own) if is_older[own.roof] else own for own in new.spreads),
         left_out=new.left_out if old.left_out else (),
     )

@@ -49,14 +49,14 @@ def draft_of(schema: Mapping[str, Any]) -> SchemaDraft:
     if "$schema" not in schema:
         return NEWEST
     named = schema["$schema"]
-    found = _DRAFTS.get(named.removesuffix("#")) if isinstance(named, str) else None
-    if found is None:
-        offered = ", ".join(draft.name for draft in _DRAFTS.values())
+    draft = _DRAFTS.get(named.removesuffix("#")) if isinstance(named, str) else None
+    if draft is None:
+        offered = ", ".join(known.name for known in _DRAFTS.values())
         raise ValueError(
             f"$schema {str(named)[:80]!r} is none of the drafts offered, {offered}; name one of them as its own "
             f"schemas do, like {next(iter(_DRAFTS))}#, or leave it out for {NEWEST.name}"
         )
-    return found
+    return draft
 
 
 def check_against_its_draft(schema: Mapping[str, Any]) -> None:
