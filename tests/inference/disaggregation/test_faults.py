@@ -131,8 +131,8 @@ def test_cancelled_at_any_moment_nothing_is_left(tiny: Engine, words: str) -> No
 
 _UNSTARTED = """
 import time
-from inference.disaggregation.pair import Pair
-pair = Pair()
+from inference.disaggregation.pair import WorkerPair
+pair = WorkerPair()
 (pair.folder / "part-0.safetensors").write_bytes(b"half a gigabyte, in truth")
 print("written", flush=True)
 time.sleep(600)
