@@ -197,43 +197,45 @@ def _sizes(of: Extremes) -> go.Figure:
 
 pytestmark = pytest.mark.slow  # some hundred figures
 CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
-    "agreement.agreement": _differences,
-    "batching.gaps_chart": lambda of: batching.gaps_chart(some.batching(of).arms),
-    "batching.mean_ttft_chart": lambda of: batching.mean_ttft_chart(some.batched(of)),
-    "batching.rate_by_batch": lambda of: batching.rate_by_batch(some.batches(of)),
-    "batching.time_by_batch": _by_batch,
-    "batching.together_chart": lambda of: batching.together_chart(some.batched(of)),
-    "blocks.blocks": _paged,
-    "cache_map.cache_map": lambda of: cache_map.cache_map(some.run(of)),
-    "cache_map.norms_map": _norms,
-    "candidates.candidates": _candidates,
-    "diagnosis.evidence": _case,
-    "disaggregation.gaps_chart": lambda of: disaggregation.gaps_chart(some.processes(of)),
-    "disaggregation.goodput_chart": _splits,
-    "disaggregation.lanes_chart": lambda of: disaggregation.lanes_chart(some.processes(of)),
-    "disaggregation.links_chart": lambda of: disaggregation.links_chart(
+    "kv_cache.agreement.agreement": _differences,
+    "batching.batching.gaps_chart": lambda of: batching.gaps_chart(some.batching(of).arms),
+    "batching.batching.mean_ttft_chart": lambda of: batching.mean_ttft_chart(some.batched(of)),
+    "batching.batching.rate_by_batch": lambda of: batching.rate_by_batch(some.batches(of)),
+    "batching.batching.time_by_batch": _by_batch,
+    "batching.batching.together_chart": lambda of: batching.together_chart(some.batched(of)),
+    "kv_cache.blocks.blocks": _paged,
+    "run.cache_map.cache_map": lambda of: cache_map.cache_map(some.run(of)),
+    "run.cache_map.norms_map": _norms,
+    "run.candidates.candidates": _candidates,
+    "latency.diagnosis.evidence": _case,
+    "disaggregation.two_processes.gaps_chart": lambda of: disaggregation.gaps_chart(some.processes(of)),
+    "disaggregation.two_processes.goodput_chart": _splits,
+    "disaggregation.two_processes.lanes_chart": lambda of: disaggregation.lanes_chart(some.processes(of)),
+    "disaggregation.two_processes.links_chart": lambda of: disaggregation.links_chart(
         [disaggregation.Moved("PCIe", of.time()), disaggregation.Moved("TCP", of.time())], of.time()
     ),
-    "goodput.limits_chart": _limits,
-    "growth.cache_growth": lambda of: growth.cache_growth(
+    "latency.goodput.limits_chart": _limits,
+    "kv_cache.growth.cache_growth": lambda of: growth.cache_growth(
         SPEC, batch_size=of.whole(1, 10**6), context_len=of.whole(1, 10**7), free_bytes=of.wait() - 1
     ),
-    "kv_formulas.kv_formulas": lambda of: kv_formulas.kv_formulas(
+    "kv_cache.kv_formulas.kv_formulas": lambda of: kv_formulas.kv_formulas(
         [kv_formulas.Bar("a", of.wait(), of.is_so(), of.time()) for _ in range(of.whole(0, 3))]
     ),
-    "lab_roofline.lab_roofline": _roofline,
-    "lanes.blocks_chart": lambda of: lanes.blocks_chart(some.batching(of).arms),
-    "lanes.lanes_chart": lambda of: lanes.lanes_chart(some.batching(of).arms),
-    "lanes.panels": lambda of: lanes.panels(some.batching(of).arms, height=100, y="y"),
-    "lanes.tokens_chart": lambda of: lanes.tokens_chart(some.batching(of).arms),
-    "latency_lab.itl_chart": lambda of: latency_lab.itl_chart(some.batches(of), [(1, of.time())]),
-    "latency_lab.ttft_chart": _ttft,
-    "latency_lab.waterfall": lambda of: latency_lab.waterfall(ttft_stages(some.run(of).steps[0])),
-    "layer_clock.layer_clock": lambda of: layer_clock.layer_clock(clock_rows()[: of.whole(1, 3)], of.time()),
-    "modules.module_shares": lambda of: modules.module_shares(
+    "roofline.measured.lab_roofline": _roofline,
+    "batching.lanes.blocks_chart": lambda of: lanes.blocks_chart(some.batching(of).arms),
+    "batching.lanes.lanes_chart": lambda of: lanes.lanes_chart(some.batching(of).arms),
+    "batching.lanes.panels": lambda of: lanes.panels(some.batching(of).arms, height=100, y="y"),
+    "batching.lanes.tokens_chart": lambda of: lanes.tokens_chart(some.batching(of).arms),
+    "latency.by_length.itl_chart": lambda of: latency_lab.itl_chart(some.batches(of), [(1, of.time())]),
+    "latency.by_length.ttft_chart": _ttft,
+    "latency.by_length.waterfall": lambda of: latency_lab.waterfall(ttft_stages(some.run(of).steps[0])),
+    "planner.layer_clock.layer_clock": lambda of: layer_clock.layer_clock(
+        clock_rows()[: of.whole(1, 3)], of.time()
+    ),
+    "roofline.modules.module_shares": lambda of: modules.module_shares(
         [some.probed(of), some.probed(of, "decode")][: of.whole(0, 2)], {"prefill": {"attention": of.share()}}
     ),
-    "more_gpus.more_gpus": lambda of: more_gpus.more_gpus(
+    "planner.more_gpus.more_gpus": lambda of: more_gpus.more_gpus(
         side_by_side(
             Scenario(
                 catalogue.models()["llama-3.1-8b"],
@@ -244,58 +246,60 @@ CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
             )
         )[0]
     ),
-    "operators.intensities": _intensities,
+    "roofline.operators.intensities": _intensities,
     "palette.figure": _masses,
-    "plan_compare.plan_compare": lambda of: plan_compare.plan_compare(
+    "planner.compare.plan_compare": lambda of: plan_compare.plan_compare(
         compare(SPEC, Workload(of.whole(1, 2048), 1), [catalogue.hardware()["l40s"]])[0], ["L40S"], of.time()
     ),
-    "planner_curve.throughput": lambda of: planner_curve.throughput(
+    "planner.curve.throughput": lambda of: planner_curve.throughput(
         curve(PLAN.spec, PLAN.hardware, Workload(of.whole(1, 9999), of.whole(1, 99)), PLAN.deployment), PLAN
     ),
-    "planner_error.agreement": lambda of: planner_error.agreement(predictions()[: of.whole(1, 4)]),
-    "planner_rank.ranking": lambda of: planner_rank.ranking(
+    "planner.error.agreement": lambda of: planner_error.agreement(predictions()[: of.whole(1, 4)]),
+    "planner.rank.ranking": lambda of: planner_rank.ranking(
         rank(SPEC, PLAN.workload, PLAN.deployment, list(catalogue.hardware().values())[: of.whole(0, 4)]), "ITL", ""
     ),
-    "planner_time.request_time": lambda of: planner_time.request_time(
+    "planner.request_time.request_time": lambda of: planner_time.request_time(
         make(replace(PlanSettings(), prompt_tokens=of.whole(1, 10**5), output_tokens=of.whole(1, 99)))
     ),
-    "prefix.kept_blocks": _kept,
-    "prefix.strips": lambda of: prefix.strips([("a", some.cached(of))][: of.whole(0, 1)], 3),
-    "prefix.token_bars": lambda of: prefix.token_bars([some.cached(of)][: of.whole(0, 1)], 3, "turn"),
-    "prefix_ttft.ttft_bars": _bars,
-    "prefix_ttft.ttft_turns": _turns,
-    "queueing.load_curve": _loads,
-    "readings.timeline": lambda of: readings.timeline(some.requests(of), is_measured=True),
-    "recompute.time_chart": _pairs,
-    "recompute.token_forwards_chart": lambda of: recompute.token_forwards_chart(
+    "prefix_caching.blocks.kept_blocks": _kept,
+    "prefix_caching.blocks.strips": lambda of: prefix.strips([("a", some.cached(of))][: of.whole(0, 1)], 3),
+    "prefix_caching.blocks.token_bars": lambda of: prefix.token_bars(
+        [some.cached(of)][: of.whole(0, 1)], 3, "turn"
+    ),
+    "prefix_caching.ttft.ttft_bars": _bars,
+    "prefix_caching.ttft.ttft_turns": _turns,
+    "latency.queueing.load_curve": _loads,
+    "latency.readings.timeline": lambda of: readings.timeline(some.requests(of), is_measured=True),
+    "kv_cache.recompute.time_chart": _pairs,
+    "kv_cache.recompute.token_forwards_chart": lambda of: recompute.token_forwards_chart(
         of.whole(1, 9**6), of.whole(1, 9**6)
     ),
-    "roofline.roofline": lambda of: roofline.roofline(some.run(of)),
-    "run.kv_growth": lambda of: run.kv_growth(some.run(of)),
-    "run.latency_per_pass": lambda of: run.latency_per_pass(some.run(of)),
-    "sampling_bars.draw_counts": lambda of: sampling_bars.draw_counts(_draws(of)),
-    "sampling_bars.top_tokens": lambda of: sampling_bars.top_tokens(_stage(of, "top-p")),
-    "sampling_lab.order_curve": lambda of: sampling_lab.order_curve(
+    "run.roofline.roofline": lambda of: roofline.roofline(some.run(of)),
+    "run.run.kv_growth": lambda of: run.kv_growth(some.run(of)),
+    "run.run.latency_per_pass": lambda of: run.latency_per_pass(some.run(of)),
+    "sampling.bars.draw_counts": lambda of: sampling_bars.draw_counts(_draws(of)),
+    "sampling.bars.top_tokens": lambda of: sampling_bars.top_tokens(_stage(of, "top-p")),
+    "sampling.curves.order_curve": lambda of: sampling_lab.order_curve(
         OrderView(_chain(of), _chain(of), 0, 0, (), ())
     ),
-    "sampling_lab.rank_curve": lambda of: sampling_lab.rank_curve(_chain(of), "top-p"),
-    "scores.score_matrix": lambda of: scores.score_matrix(SPEC, num_tokens=of.whole(1, 10**7)),
-    "speculative.rounds_chart": lambda of: speculative.rounds_chart(some.speculated(of)),
-    "speculative_sizes.times_chart": _sizes,
-    "speculative_sizes.tokens_chart": lambda of: speculative_sizes.tokens_chart(_drafts(of)),  # type: ignore[arg-type]
-    "structured.feasible_mass": _masses,
-    "structured.step_costs": _structured,
+    "sampling.curves.rank_curve": lambda of: sampling_lab.rank_curve(_chain(of), "top-p"),
+    "kv_cache.scores.score_matrix": lambda of: scores.score_matrix(SPEC, num_tokens=of.whole(1, 10**7)),
+    "speculation.rounds.rounds_chart": lambda of: speculative.rounds_chart(some.speculated(of)),
+    "speculation.sizes.times_chart": _sizes,
+    "speculation.sizes.tokens_chart": lambda of: speculative_sizes.tokens_chart(_drafts(of)),  # type: ignore[arg-type]
+    "sampling.structured.feasible_mass": _masses,
+    "sampling.structured.step_costs": _structured,
 }
 
 
 def _public_charts() -> set[str]:
     found = set()
-    for one in pkgutil.iter_modules(pages.charts.__path__):
-        module = importlib.import_module(f"pages.charts.{one.name}")
+    for info in pkgutil.walk_packages(pages.charts.__path__, "pages.charts."):
+        module = importlib.import_module(info.name)
         for name, made in inspect.getmembers(module, inspect.isfunction):
             is_chart = inspect.signature(made).return_annotation is go.Figure
             if is_chart and made.__module__ == module.__name__ and not name.startswith("_"):
-                found.add(f"{one.name}.{name}")
+                found.add(f"{info.name.removeprefix('pages.charts.')}.{name}")
     return found
 
 

@@ -76,13 +76,13 @@ def test_the_table_of_the_cache_is_there_for_the_plans_model(planner: AppTest) -
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("prompt_tokens", 0, "Prompt tokens must be a whole number from 1 to 10,000,000, got 0"),
+        ("prompt_tokens", 0, "Prompt tokens must be from 1 to 10,000,000, got 0"),
         ("prompt_tokens", 131_000, "Llama-3.1-8B takes 131,072. Shorten the prompt or the answer"),
-        ("output_tokens", None, "Output tokens must be a whole number from 1 to 10,000,000, got 0"),
-        ("concurrency", -3, "Conversations must be a whole number"),
+        ("output_tokens", None, "Output tokens must be from 1 to 10,000,000, got 0"),
+        ("concurrency", -3, "Conversations must be from 1 to 1,000,000, got -3"),
         ("weight_bits", 0.0, "Weight bits must be from 0.5 to 64 bits, got 0"),
         ("tensor_parallel", 3, "Tensor parallel 3 does not divide Llama-3.1-8B's 32 query heads; choose 1, 2, 4"),
-        ("tensor_parallel", 10**9, "Tensor parallel must be a whole number from 1 to 4,096"),
+        ("tensor_parallel", 10**9, "Tensor parallel must be from 1 to 4,096"),
         ("price", -1.0, "Price must be from 0 to 10,000"),
         ("hardware", "2x-epyc-9654", "has no sourced peak FLOP/s"),
     ],
