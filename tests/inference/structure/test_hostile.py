@@ -103,13 +103,14 @@ def test_another_learner_is_served_while_a_hostile_schema_is_tried(
 ) -> None:
     with ThreadPoolExecutor() as threads:
         hostile_start = threads.submit(_start, experiments, Constraint(SCHEMA, json.dumps(schema)), "mallory")
-        start = time.monotonic()
+        waits_s = []
         for _ in range(3):
+            start = time.monotonic()
             assert _start(experiments, Constraint("choices", "ab"), "ada").text == "ab"
-        served_s = (time.monotonic() - start) / 3
+            waits_s.append(time.monotonic() - start)
         with pytest.raises(ValueError, match=r"combinations|took longer than 2 s|ended without"):
             hostile_start.result(PATIENCE_S)
-    assert served_s < 5  # 0.1 s where nothing else runs
+    assert min(waits_s) < 1  # 0.1 s where nothing else runs; the first may start a process
 
 
 @pytest.mark.slow
