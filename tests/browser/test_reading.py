@@ -12,6 +12,7 @@ SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 def test_a_terms_definition_opens_where_it_stands_and_nobody_is_moved(visitor: LabPage) -> None:
     visitor.go("/lesson-01")
+    visitor.wait_mounted()
     link, definition = visitor.page.locator(TERM).first, visitor.page.get_by_role("tooltip")
     link.hover()
     expect(definition).to_contain_text("All tokens a request starts with")

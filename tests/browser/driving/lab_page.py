@@ -134,7 +134,8 @@ class LabPage:
         self.expect_step(1)
 
     def next(self, number: int) -> None:
-        """Press Next token once and wait for that step."""
+        """Press Next token once and wait for that step; a press during a drawing would be lost."""
+        self.wait_idle()
         self.press("Next token")
         self.expect_step(number)
 
