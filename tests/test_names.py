@@ -4,12 +4,11 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("inference", "pages", "lessons", "quizzes")
+from tests.imports import PRODUCT, ROOT, files
 
 
 def product() -> list[Path]:
-    return [ROOT / "app.py", *(path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py")))]
+    return [ROOT / "app.py", *(path for folder in PRODUCT for path in files(folder))]
 
 
 def test_no_two_classes_share_a_name() -> None:
