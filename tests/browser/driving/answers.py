@@ -44,7 +44,12 @@ class Answers:
         A press is handled within the next frame: what it asks for has been sent by then.
         """
         self._page.evaluate(_TWO_FRAMES)
-        wanted, deadline = self.num_asked, time.monotonic() + timeout_s
-        while self.num_answered < wanted > before:
+        if self.num_asked > before:
+            self.wait_for(self.num_asked, timeout_s)
+
+    def wait_for(self, wanted: int, timeout_s: float) -> None:
+        """Until the request of that number, which may not even have been sent yet, is answered."""
+        deadline = time.monotonic() + timeout_s
+        while self.num_answered < wanted:
             assert time.monotonic() < deadline, f"request {wanted} was not answered in {timeout_s:.0f} s"
             self._page.wait_for_timeout(_LOOK_AGAIN_MS)

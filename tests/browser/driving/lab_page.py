@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser.driving.answers import Answers
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+_DRAWN = "[data-testid=stMain] [data-testid=stElementContainer]"
 PATIENCE_S = 90
 """What any one thing on a page may take: a busy machine is no fault of the app's."""
 CHARTS = ("candidates", "latency", "kv", "roofline", "map")
@@ -55,8 +56,12 @@ class LabPage:
         return lab
 
     def go(self, path: str) -> None:
+        """Open an address and wait until the server's first answer stands: before it, a page at rest is empty."""
+        num_asked = self.answers.num_asked
         self.page.goto(self.address + path)
-        self.wait_idle()
+        self.answers.wait_for(num_asked + 1, PATIENCE_S)
+        self.page.wait_for_selector(_DRAWN, state="attached")
+        self.wait_still()
 
     def close(self) -> None:
         self.context.close()
