@@ -47,7 +47,7 @@ def values(engine: Engine, budget: Budget) -> Generator[float, None, Climb]:
 
 
 def seconds_per_value(climb: Climb) -> float:
-    """Seconds per token, layer and hidden value; 0 where a single token was all that could be timed.
+    """Seconds per token, layer and hidden value; 0 where only one token was timed, or more took no longer.
 
     What a pass costs before any arithmetic is taken off, from the pass of one token.
     """

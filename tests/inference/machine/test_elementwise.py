@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from inference.engine import Engine
-from inference.jobs.bounded import Budget
+from inference.jobs.bounded import Budget, Climb, TimedSize
 from inference.jobs.drive import drained
 from inference.machine.elementwise import _without_products, seconds_per_value, values
 
@@ -38,4 +38,19 @@ def test_its_time_is_measured_with_the_fraction_done(engine: Engine) -> None:
     seconds = seconds_per_value(climb)
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] < 1
-    assert 0 < seconds < 1e-6
+    assert 0 <= seconds < 1e-6  # 0 where other programs took more than the widths did
+
+
+@pytest.mark.parametrize(
+    ("timed", "expected"),
+    [
+        (
+            (TimedSize(100.0, (0.003, 0.002)), TimedSize(900.0, (0.010, 0.018))),
+            1e-5,
+        ),  # 8 ms more for 800 values more
+        ((TimedSize(100.0, (0.002,)),), 0.0),
+        ((TimedSize(100.0, (0.002,)), TimedSize(900.0, (0.001,))), 0.0),
+    ],
+)
+def test_its_time_is_what_more_values_cost(timed: tuple[TimedSize, ...], expected: float) -> None:
+    assert seconds_per_value(Climb(timed)) == pytest.approx(expected)
