@@ -87,7 +87,7 @@ def test_back_leads_to_the_page_before_and_not_through_the_views_of_this_one(lab
     expect(lab.page).to_have_title("Roofline · Two Phases")
     lab.page.go_back()
     expect(lab.page).to_have_url(f"{lab.address}/kv-cache?view=blocks")
-    expect(lab.page.get_by_role("heading", name="KV cache")).to_be_visible()
+    expect(lab.page.get_by_role("heading", name="KV cache", level=1)).to_be_visible()
 
 
 def test_a_run_is_opened_from_the_address_bar_in_another_browser(lab: LabPage, visitor: LabPage) -> None:
