@@ -6,6 +6,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inference.catalogue import hardware
 from inference.disaggregation.job import comparison_job
 from inference.disaggregation.records import (
     PRESETS,
@@ -18,6 +19,7 @@ from inference.disaggregation.records import (
     scenario,
 )
 from pages.charts.disaggregation.two_processes import Moved, gaps_chart, goodput_chart, lanes_chart, links_chart
+from pages.ui.experiments.disaggregation.fleet import MACHINES
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
 
 FOUND = ArrangementComparison(
@@ -105,6 +107,10 @@ def test_the_link_view_names_the_link_that_keeps_up(lab_page: AppTest) -> None:
     assert re.search(r"makes 8\.\d+ GB/s: PCIe 4\.0 x16 keeps up", texts(lab_page))
     lab_page.number_input(key="link-prompt--tokens").set_value(1).run()
     assert not lab_page.exception
+
+
+def test_every_machine_at_scale_is_in_the_catalogue() -> None:
+    assert set(MACHINES) <= set(hardware())
 
 
 @pytest.mark.slow

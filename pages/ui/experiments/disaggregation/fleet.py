@@ -25,7 +25,7 @@ from pages.ui.parts.framed import framed
 from pages.ui.parts.live_chart import Table, live_chart
 from pages.ui.parts.measurement import finished
 
-MACHINES = ("h100-sxm-80gb", "a100-sxm-80gb", "l4")
+MACHINES = ("h100-sxm-80gb", "a100-sxm4-80gb", "l4")
 HERE = "this machine's two processes"
 NUM_REQUESTS = 200
 
