@@ -24,8 +24,7 @@ def test_two_learners_answer_at_once_and_the_teacher_counts_both(
         learner.page.get_by_role("link", name=LESSON).click()
     _answer_at_once([lab, other_lab])
     teacher.expect_text("2 joined, 2 of them answered something.")  # without a press
-    teacher.page.reload()
-    teacher.wait_idle()
+    teacher.reload()
     teacher.expect_text("2 joined, 2 of them answered something.")
     teacher.expect_text("Nicknames: Ana, Bo")
     card = teacher.page.locator(f".st-key-card-class-{QUESTION.id}")

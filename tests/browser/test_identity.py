@@ -67,11 +67,9 @@ def test_a_bookmark_is_opened_on_purpose_and_ones_own_leads_back(lab: LabPage, v
     assert exported(visitor) == []
     continue_from(visitor, bookmark)
     assert exported(visitor) == [QUESTION.id]
-    visitor.page.reload()
-    visitor.wait_idle()
+    visitor.reload()
     assert bookmark_of(visitor) == bookmark
-    visitor.page.goto(bookmark)  # one's own now: nothing to ask
-    visitor.wait_idle()
+    visitor.go(bookmark.removeprefix(visitor.address))  # one's own now: nothing to ask
     assert visitor.page.url == f"{visitor.address}/lessons"
     continue_from(visitor, own)
     assert exported(visitor) == []
@@ -98,7 +96,7 @@ def test_a_run_is_opened_from_the_address_bar_in_another_browser(lab: LabPage, v
     visitor.go(lab.page.url.removeprefix(lab.address))
     visitor.expect_step(3)
     assert visitor.tokens() == lab.tokens()
-    lab.page.reload()
+    lab.reload()
     lab.expect_step(3)
 
 
@@ -117,8 +115,7 @@ def test_below_a_path_pages_open_and_charts_draw(server_below_a_path: str, brows
     page.page.wait_for_selector(".tp-chart[data-drawn]")
     page.close()
     root = LabPage.open(browser, server_below_a_path, None)
-    root.page.goto(server_below_a_path)  # without the slash
-    root.wait_idle()
+    root.go("")  # without the slash
     root.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
     root.close()
 

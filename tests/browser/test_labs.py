@@ -87,8 +87,7 @@ def test_a_prediction_is_kept_through_a_reload(visitor: LabPage) -> None:
     visitor.go("/latency")
     visitor.page.get_by_text("1.8 to 2.2 times", exact=True).click()
     visitor.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
-    visitor.page.reload()
-    visitor.wait_idle()
+    visitor.reload()
     visitor.expect_text(re.compile("^You predicted 1.8 to 2.2 times"))
 
 

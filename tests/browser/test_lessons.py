@@ -42,8 +42,8 @@ def test_a_term_opens_its_definition_which_stands_on_the_same_page_too(lab: LabP
     expect(link).to_have_attribute("title", re.compile(r"\w+"))
     target = link.get_attribute("href") or ""
     name = lab.page.locator(target).inner_text()
-    link.scroll_into_view_if_needed()
-    lab.page.wait_for_timeout(300)  # a definition closes when the page moves, as it still does under this
+    with lab.answered():
+        link.scroll_into_view_if_needed()  # a definition closes when the page moves
     link.click()
     expect(lab.page.get_by_role("tooltip")).to_contain_text(name)
     assert len(lab.context.pages) == 1

@@ -1,9 +1,7 @@
 """Reading a lesson: definitions where the words stand, by pointer and by keyboard, and the pages on paper."""
 
-import contextlib
-
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.browser.driving.lab_page import LabPage
 
@@ -12,21 +10,11 @@ TERM = '.st-key-lesson p a[href="#prompt"]'
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 
-def _hover_until(link: Locator, shown: Locator) -> None:
-    """As a reader does whose line moves away under the pointer while the page above it is still drawn."""
-    for _ in range(20):
-        link.page.mouse.move(0, 0)
-        link.hover()
-        with contextlib.suppress(AssertionError):
-            expect(shown).to_be_visible(timeout=3_000)
-            return
-
-
 def test_a_terms_definition_opens_where_it_stands_and_nobody_is_moved(visitor: LabPage) -> None:
     visitor.go("/lesson-01")
     visitor.wait_mounted()
     link, definition = visitor.page.locator(TERM).first, visitor.page.get_by_role("tooltip")
-    _hover_until(link, definition)
+    link.hover()
     expect(definition).to_contain_text("All tokens a request starts with")
     before = visitor.page.evaluate(SCROLLED)
     link.click()

@@ -56,9 +56,18 @@ class LabPage:
         return lab
 
     def go(self, path: str) -> None:
-        """Open an address and wait until the server's first answer stands: before it, a page at rest is empty."""
+        with self._loaded():
+            self.page.goto(self.address + path)
+
+    def reload(self) -> None:
+        with self._loaded():
+            self.page.reload()
+
+    @contextmanager
+    def _loaded(self) -> Iterator[None]:
+        """At the end the server's first answer stands on the page: before it, a page at rest is an empty one."""
         num_asked = self.answers.num_asked
-        self.page.goto(self.address + path)
+        yield
         self.answers.wait_for(num_asked + 1, PATIENCE_S)
         self.page.wait_for_selector(_DRAWN, state="attached")
         self.wait_still()

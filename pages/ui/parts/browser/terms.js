@@ -82,8 +82,8 @@ export default function ({ data }) {
   terms = data.terms
   box = document.getElementById("tp-term") ?? make()
   for (const [name, listen] of Object.entries(listeners)) addEventListener(name, listen, true)
-  const pointed = linkOf([...document.querySelectorAll(":hover")].at(-1) ?? document.body)
-  if (pointed) later(() => show(pointed)) // the pointer was on it before anyone listened
+  const pointed = document.querySelector("a:hover") // since before anyone listened
+  if (pointed && linkOf(pointed)) later(() => show(pointed))
   const lessons = data.isLesson ? document.querySelector('[data-testid="stSidebarNav"] a[href$="/lessons"]') : null
   lessons?.setAttribute("aria-current", "true")
   return () => {
