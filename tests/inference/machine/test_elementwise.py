@@ -38,16 +38,15 @@ def test_its_time_is_measured_with_the_fraction_done(engine: Engine) -> None:
     seconds = seconds_per_value(climb)
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] < 1
-    assert 0 <= seconds < 1e-6  # 0 where other programs took more than the widths did
+    has_grown = climb.timed[-1].best_s > climb.timed[0].best_s  # else other programs took more than the values did
+    assert 0 < seconds < 1e-6 if has_grown else seconds == 0
 
 
 @pytest.mark.parametrize(
     ("timed", "expected"),
     [
-        (
-            (TimedSize(100.0, (0.003, 0.002)), TimedSize(900.0, (0.010, 0.018))),
-            1e-5,
-        ),  # 8 ms more for 800 values more
+        # 8 ms more for 800 values more
+        ((TimedSize(100.0, (0.003, 0.002)), TimedSize(900.0, (0.010, 0.018))), 1e-5),
         ((TimedSize(100.0, (0.002,)),), 0.0),
         ((TimedSize(100.0, (0.002,)), TimedSize(900.0, (0.001,))), 0.0),
     ],
