@@ -15,6 +15,7 @@ from inference.speculation.sampled import draws_job
 from inference.speculation.sizes import SIZES, sizes_job
 from pages.charts.speculation.rounds import rounds_chart
 from pages.charts.speculation.sizes import times_chart, tokens_chart
+from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation.text import sameness
 from pages.ui.state import laboratory
 from tests.pages.labs import choose, component, figure, finish, open_lab, texts
@@ -99,7 +100,8 @@ def test_the_formula_and_the_passes_of_every_k_stand_side_by_side(lab_page: AppT
         assert row[3] == significant(run.tokens_per_pass)
         assert row[5] == f"{significant(run.gain)} times"
     best = max(found.runs, key=lambda run: run.gain)
-    assert f"The best of these is k = {best.request.num_drafted}" in texts(lab_page)
+    opening = "The best of these" if way(1, best.gain) == "more" else "None of these gains anything; the best"
+    assert f"{opening} is k = {best.request.num_drafted}: {significant(best.gain)} times" in texts(lab_page)
     names = [trace["name"] for trace in figure(lab_page, "sizes-times")["data"]]
     assert "measured" in names
 
