@@ -88,7 +88,7 @@ _EXPECTED = [
         "e_serving_h100",
         lambda: _serving().bandwidth_share,
         "percent",
-        "e, of the bandwidth: a serving engine on H100s, fitted to published runs",
+        "e, of the bandwidth: a serving engine on H100s and an H200, fitted to published runs",
     ),
     Fact("c_serving_h100", lambda: _serving().layer_s, "seconds", "c, per layer of the same"),
     Fact("clock_s_8b_h100", lambda: _serving().layer_s * spec_of("8b").num_layers, "seconds", "32 x c"),
