@@ -19,7 +19,8 @@ from inference.engine import Engine
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
 from inference.run.recipe import Recipe
-from inference.server.runs import Run, Runs
+from inference.server.owned import Run
+from inference.server.runs import Runs
 
 _STEPS = 500
 _SHARED = (type, FunctionType, ModuleType, Engine, DynamicCache, PreTrainedTokenizerBase, torch.device, torch.dtype)

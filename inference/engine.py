@@ -96,6 +96,10 @@ class Engine:
     def is_chat_model(self) -> bool:
         return self.tokenizer.chat_template is not None
 
+    @property
+    def is_on_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
     def check_tokens(self, token_ids: Iterable[int]) -> None:
         """Refuse ids without a row in the embedding: a pass with one fails, and on CUDA takes the process along."""
         for token_id in token_ids:

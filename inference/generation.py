@@ -42,7 +42,7 @@ class Generation:
         self._tokenize_s = time.perf_counter() - start
         num_left_out = tokens.num_left_out(engine.tokenizer, engine.token_bytes, prompt)
         if not prompt_ids or num_left_out == len(prompt):
-            raise ValueError(_no_tokens(engine, prompt))
+            raise ValueError(tokens.no_tokens(engine.name, prompt))
         engine.check_tokens(prompt_ids)
         if len(prompt_ids) > (limit := engine.spec.max_context):
             raise ValueError(
@@ -60,6 +60,15 @@ class Generation:
             prompt=prompt,
             prompt_tokens=tuple(Token(token_id, engine.token_bytes[token_id]) for token_id in prompt_ids),
         )
+
+    @classmethod
+    def of_trace(cls, engine: Engine, trace: Trace) -> "Generation":
+        """A run of this engine as its trace tells it, without a cache: the next pass rebuilds it."""
+        generation = cls.__new__(cls)
+        generation.engine, generation.last, generation._cache, generation._tokenize_s = engine, None, None, 0.0
+        generation._prompt_ids = [token.id for token in trace.prompt_tokens]
+        generation.trace = replace(trace, steps=list(trace.steps), key_norms=list(trace.key_norms))
+        return generation
 
     @property
     def params(self) -> SamplingParams:
@@ -222,17 +231,13 @@ class Generation:
         """Hold a cache of the first `num_tokens` tokens. Returns the seconds a rebuild took, 0 if none."""
         if self._cache is not None and self.num_cached == num_tokens:
             return 0.0
-        self._cache = self.engine.new_cache()
-        if num_tokens == 0:
-            return 0.0
-        return self.engine.forward(self.trace.token_ids[:num_tokens], self._cache).forward_s
+        self._cache, held = self.engine.new_cache(), self.trace.token_ids[:num_tokens]
+        return self.engine.forward(held, self._cache).forward_s if held else 0.0
 
     def _crop(self, num_tokens: int) -> None:
-        if self._cache is None:
-            return
-        if any(getattr(layer, "is_sliding", False) for layer in self._cache.layers):
+        if self._cache is not None and any(getattr(layer, "is_sliding", False) for layer in self._cache.layers):
             self._cache = None  # a sliding window has forgotten what it would have to give back
-        else:
+        elif self._cache is not None:
             self._cache.crop(-num_tokens)
 
     def _logprob(self, step: Step, token_id: int) -> float:
@@ -245,11 +250,6 @@ class Generation:
             f"token {token_id} was not among the {len(step.candidates)} candidates kept for step {step.index}; "
             "choose one of them, or fork at the newest step"
         )
-
-
-def _no_tokens(engine: Engine, prompt: str) -> str:
-    codes = ", ".join(f"U+{ord(char):04X}" for char in dict.fromkeys(prompt))
-    return f"{engine.name} has no token for any character of the prompt ({codes[:60]}); type other text"
 
 
 def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:

@@ -8,18 +8,20 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from inference.jobs.drive import Drive
+from inference.jobs.kept import Kept
 from inference.jobs.worker import BusyError, Worker
 
 if TYPE_CHECKING:
     from inference.engine import Engine
-    from inference.jobs.kept import Kept
     from inference.jobs.limits import Limits
 
 T = TypeVar("T")
+R = TypeVar("R")
 MAX_RUNNING = 8
 _MAX_REMEMBERED = 256  # finished ones that belong to one learner's text; kept results are on disk
 
@@ -52,6 +54,32 @@ class Job(Generic[T]):
     forward pass, so that no learner's step waits for longer."""
     is_kept: bool = True
     """False if the result depends on a learner's own text: it is then neither stored nor shared."""
+    settled: "Callable[[], Job[T]] | None" = None
+    """The same job with what the learner's page holds now, for one that looks there as it starts."""
+
+
+def job_when_asked(
+    name: str,
+    kind: type[T],
+    asked: Callable[[], R],
+    begin: "Callable[[Engine, Limits, R], Reports[T]]",
+) -> Job[T]:
+    """Of a learner's own request, as it stands when they press: looked up where the page is, before it is sent."""
+
+    def settled() -> Job[T]:
+        request = asked()
+        return Job(name, kind, lambda engine, limits: begin(engine, limits, request), is_kept=False)
+
+    return Job(name, kind, lambda engine, limits: settled().begin(engine, limits), is_kept=False, settled=settled)
+
+
+Begin = Callable[[Job[Any]], Reports[Any]]
+"""Begins a job where the model is."""
+
+
+def beginning(engine: "Engine", limits: "Limits") -> Begin:
+    """In this process."""
+    return lambda job: job.begin(engine, limits)
 
 
 State = Literal["running", "done", "cancelled", "failed"]
@@ -90,8 +118,8 @@ class Experiment(Generic[T]):
 class Experiments:
     """Starts, finds and cancels measurements; one of each name at a time."""
 
-    def __init__(self, engine: "Engine", worker: Worker, limits: "Limits", kept: "Kept") -> None:
-        self._engine, self._worker, self._limits, self._kept = engine, worker, limits, kept
+    def __init__(self, begin: Begin, worker: Worker, kept: Kept) -> None:
+        self._begin, self._worker, self._kept = begin, worker, kept
         self._lock = threading.Lock()
         self._found: dict[str, Experiment[Any]] = {}
         self._being_checked: dict[object, tuple[str, str]] = {}
@@ -118,20 +146,20 @@ class Experiments:
                 return joined
             self._refuse_if_full()
             self._being_checked[wish] = (key, learner)
-        try:
-            work = job.begin(
-                self._engine, self._limits
-            )  # with no lock: it tokenises, and tries out what was written
+        try:  # with no lock: it tokenises, and tries out what was written
+            work = self._begin(job.settled() if job.settled else job)
         except BaseException:
             with self._lock:
                 self._being_checked.pop(wish, None)
             raise
-        with self._lock:
+        with ExitStack() as unless_started, self._lock:
+            unless_started.callback(work.close)
             if self._being_checked.pop(wish, None) is None:
                 raise BusyError("this was cancelled while it was being checked; ask again")
             if joined := self._joined(key, learner):
                 return joined
             self._refuse_if_full()
+            unless_started.pop_all()
             return self._started(job, work, key, learner)
 
     def _joined(self, key: str, learner: str) -> Experiment[Any] | None:

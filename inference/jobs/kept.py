@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-import torch
 from pydantic import TypeAdapter, ValidationError
 
 from inference import APP_VERSION
-from inference.device import device_name
 from inference.files.cache_folder import cache_folder, write_whole
 
 if TYPE_CHECKING:
@@ -31,10 +29,18 @@ class _Page(Generic[T]):
 class Kept:
     """One folder for one machine, model, dtype, thread count and version of everything that sets the speed."""
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, engine: "Engine") -> "Kept":
+        import torch  # noqa: PLC0415  # pages read what is kept, and must not wait for it
+
+        from inference.device import device_name  # noqa: PLC0415  # the same
+
         machine = [APP_VERSION, torch.__version__, torch.get_num_threads(), device_name(engine.device)]
         what = [*machine, engine.name, engine.revision, engine.dtype]
-        self._folder = cache_folder() / "measured" / _digest("\n".join(map(str, what)))
+        return cls(cache_folder() / "measured" / _digest("\n".join(map(str, what))))
 
     def today(self) -> str:
         return datetime.date.today().isoformat()
@@ -58,7 +64,7 @@ class Kept:
         return page.measured_on
 
     def _path(self, name: str) -> Path:
-        return self._folder / f"{_digest(name)}.json"
+        return self.folder / f"{_digest(name)}.json"
 
 
 def _adapter(kind: type[T]) -> "TypeAdapter[_Page[T]]":

@@ -2,11 +2,14 @@
 
 import os
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from inference.arithmetic.ranges import Range
 from inference.cost import kv_bytes
-from inference.generation import Generation
 from inference.run.recipe import Recipe, check_prompt
+
+if TYPE_CHECKING:
+    from inference.generation import Generation
 
 _LARGEST = 10**15  # a petabyte, where bytes are meant
 
@@ -54,7 +57,7 @@ class Limits:
                 "Choose a smaller batch or shorter lengths."
             )
 
-    def check_tokens(self, generation: Generation) -> None:
+    def check_tokens(self, generation: "Generation") -> None:
         """Refuse a prompt whose tokens or whose full cache would be too large, before the first pass."""
         num_prompt = len(generation.trace.prompt_tokens)
         if num_prompt > self.max_prompt_tokens:

@@ -31,6 +31,9 @@ class Worker:
         self._background: deque[tuple[Generator[object, None, Any], Future[Any]]] = deque()
         self._wake = threading.Condition()
         self._is_stopped = False
+        self._num_passes = 0
+        self.in_hand: int | None = None
+        """Number of the pass under way; None between passes."""
         self._thread = threading.Thread(target=self._run, name="model worker", daemon=True)
         self._thread.start()
 
@@ -85,10 +88,13 @@ class Worker:
                     return
                 job = self._waiting.popleft() if self._waiting else None
                 background = self._background[0] if job is None else None
+            self._num_passes += 1
+            self.in_hand = self._num_passes
             if job is not None:
                 _do(job)
             elif background is not None:
                 self._advance(*background)
+            self.in_hand = None
 
     def _advance(self, work: Generator[object, None, Any], future: "Future[Any]") -> None:
         """One pass of the work. Its future stays pending to the end, so that it can be cancelled in between."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -46,6 +47,12 @@ def num_left_out(tokenizer: Any, token_bytes: "TokenBytes", prompt: str) -> int:
             place += held[place : place + 1] == bytes([byte])
         missing += place - start < len(encoded)
     return missing if place == len(held) else 0
+
+
+def no_tokens(model: str, prompt: str) -> str:
+    """Words for a prompt of which the vocabulary has nothing."""
+    codes = ", ".join(f"U+{ord(char):04X}" for char in dict.fromkeys(prompt))
+    return f"{model} has no token for any character of the prompt ({codes[:60]}); type other text"
 
 
 def _special_tokens(tokenizer: Any) -> list[str]:
@@ -103,6 +110,20 @@ class TokenBytes:
         if len(piece) == len("<0xE2>") and piece.startswith("<0x"):
             return bytes.fromhex(piece[3:5])
         return str(piece).replace("▁", " ").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTokens:
+    """The same without the tokenizer."""
+
+    known: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, token_bytes: TokenBytes, size: int) -> "KnownTokens":
+        return cls(tuple(token_bytes[token_id] for token_id in range(size)))
+
+    def __getitem__(self, token_id: int) -> bytes:
+        return self.known[token_id]
 
 
 def _byte_level_alphabet() -> dict[str, int]:

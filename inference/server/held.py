@@ -3,20 +3,20 @@
 from collections.abc import Collection, Sequence
 
 from inference.kv_cache.paged import Conversation, Held, same_beginning
-from inference.server.runs import Run, Runs
+from inference.server.owned import Owned, Run
 
 MOST_SHOWN = 8
 """Conversations; the most recently used of the others."""
 
 
-def held(runs: Runs, learner: str, *, public_prompts: Collection[str] = ()) -> tuple[Held, ...]:
+def held(runs: Owned, learner: str, *, public_prompts: Collection[str] = ()) -> tuple[Held, ...]:
     """The learner's own cache first, named "yours", then those of others.
 
     Equal beginnings are looked for only among prompts that are this program's own examples. A count over what
     people wrote would let a learner guess another's prompt token by token; real servers salt their hashes for it.
     """
     everyone = sorted(runs.newest(), key=lambda item: item[0] != learner)
-    live = [(name, run) for name, run in everyone if run.trace.steps and not run.was_released][:MOST_SHOWN]
+    live = [(name, run) for name, run in everyone if run.trace.steps and not run.released][:MOST_SHOWN]
     shown = [run for _, run in live]
     has_own = bool(live) and live[0][0] == learner
     names = [
@@ -30,7 +30,7 @@ def held(runs: Runs, learner: str, *, public_prompts: Collection[str] = ()) -> t
 
 
 def _held(run: Run, name: str, same: tuple[int | None, int]) -> Held:
-    trace, spec = run.trace, run.generation.engine.spec
+    trace, spec = run.trace, run.trace.metadata.spec
     prompt_tokens, newest = len(trace.prompt_tokens), trace.steps[-1]
     longest = min(prompt_tokens + trace.metadata.max_new_tokens, spec.max_context)
     conversation = Conversation(

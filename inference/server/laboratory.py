@@ -1,20 +1,21 @@
-"""What one server process has: the model as it loads, its worker, the learners' runs and the machine's roofs."""
+"""What the engine's process has: the model as it loads, its worker, the learners' runs and the machine's roofs."""
 
 import atexit
 import gc
 import logging
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from inference.arithmetic.roofline import Ceilings
 from inference.jobs.drive import Drive
-from inference.jobs.experiments import Experiments
+from inference.jobs.experiments import Experiments, beginning
 from inference.jobs.worker import Worker
 from inference.machine.roof_watch import BEATEN, RoofWatch, higher
+from inference.server.status import ModelStatus
 from inference.weights import WeightsError
 
 if TYPE_CHECKING:
@@ -23,28 +24,7 @@ if TYPE_CHECKING:
     from inference.server.runs import Runs
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    state: Literal["loading", "ready", "failed"]
-    sentence: str
-    fraction: float | None = None
-    """Of the present part of the work; None where it cannot be known."""
-    started_s: float = 0.0
-    """On the monotonic clock."""
-    part_started_s: float = 0.0
-
-    @property
-    def elapsed_s(self) -> float:
-        return time.monotonic() - self.started_s
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds the present part still needs if it goes on as it has; None where that cannot be said."""
-        if self.state != "loading" or not self.fraction:
-            return None
-        return (time.monotonic() - self.part_started_s) * (1 - self.fraction) / self.fraction
+T = TypeVar("T")
 
 
 class Laboratory:
@@ -83,6 +63,28 @@ class Laboratory:
                 return
             self._thread = None
         self.start()
+
+    def with_engine(self, do: "Callable[[Engine], T]") -> T:
+        """What something quick, such as tokenising, gives with the engine. No pass: that is for the worker."""
+        assert self.engine is not None, "only when it is ready"
+        return do(self.engine)
+
+    def position(self, future: "Future[Any]") -> int:
+        """How many passes are ahead of this one; 0 when it is next, running or done."""
+        return self.worker.position(future)
+
+    @property
+    def num_waiting(self) -> int:
+        return self.worker.num_waiting
+
+    def stop(self) -> None:
+        """Finish the pass in hand, cancel the others."""
+        self.worker.stop()
+
+    @property
+    def is_away(self) -> bool:
+        """Whether what was there once is not there now: never, in a process of one's own."""
+        return False
 
     @property
     def is_settling(self) -> bool:
@@ -157,7 +159,7 @@ class Laboratory:
             self._fail(f"The model could not be loaded ({type(error).__name__}); the server's log says more")
             raise
         self.runs = Runs(engine, self.worker, self.limits)
-        self.experiments = Experiments(engine, self.worker, self.limits, Kept(engine))
+        self.experiments = Experiments(beginning(engine, self.limits), self.worker, Kept.of(engine))
         self.engine = engine
         gc.collect()
         gc.freeze()  # each page run would otherwise walk torch's half million objects

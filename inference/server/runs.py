@@ -1,10 +1,8 @@
 """The learners' runs on one machine: who owns which, and whose KV cache gives way when memory runs short."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 
 from inference.cost import kv_bytes
 from inference.engine import Engine
@@ -13,35 +11,12 @@ from inference.jobs.limits import Limits
 from inference.jobs.worker import BusyError, Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe
-from inference.trace import Trace
-
-
-@dataclass(slots=True, eq=False)
-class Run:
-    """One learner's live run. Only jobs of the worker change it; pages read what the last job published."""
-
-    generation: Generation
-    recipe: Recipe
-    trace: Trace = field(init=False)
-    """The run as the last job left it: its lists are never touched again."""
-    branches: list[Trace] = field(default_factory=list)
-    """How the run stood before each fork, newest last."""
-    last_used_s: float = field(default_factory=time.monotonic)
-    was_released: bool = False
-    """Its cache was given up for memory since the last step."""
-
-    def __post_init__(self) -> None:
-        self.publish()
-
-    def publish(self) -> None:
-        now = self.generation.trace
-        self.trace = replace(now, steps=list(now.steps), key_norms=list(now.key_norms))
-
+from inference.server.owned import Owned, Run
 
 MAX_BRANCHES = 8
 
 
-class Runs:
+class Runs(Owned):
     """Every method returns at once with a future; the work happens in the worker, one job at a time.
 
     `expected` is the number of steps the learner saw when they pressed: a press that arrives twice, or late,
@@ -49,12 +24,8 @@ class Runs:
     """
 
     def __init__(self, engine: Engine, worker: Worker, limits: Limits) -> None:
+        super().__init__(limits.max_learners)
         self._engine, self._worker, self._limits = engine, worker, limits
-        self._runs: OrderedDict[str, Run] = OrderedDict()
-        self._aside: OrderedDict[str, Run] = OrderedDict()
-
-    def get(self, learner: str) -> Run | None:
-        return self._runs.get(learner)
 
     def start(self, learner: str, recipe: Recipe) -> "Future[Run]":
         """A new run in place of the learner's old one: tokenise, check, prefill. ValueError refuses it."""
@@ -77,7 +48,7 @@ class Runs:
             run = Run(generation, recipe)
             _step(run, queue_s)
             run.publish()
-            self._keep(learner, run)
+            self.keep(learner, run)
             return run
 
         return self._worker.submit(job)
@@ -123,36 +94,8 @@ class Runs:
 
         return self._submit(learner, expected, job)
 
-    def forget(self, learner: str) -> None:
-        """Drop a learner's run, its cache with it, and the one put aside."""
-        self._runs.pop(learner, None)
-        self._aside.pop(learner, None)
-
-    def put_aside(self, learner: str) -> None:
-        """The learner begins anew; the run can be brought back until the next one starts."""
-        run = self._runs.pop(learner, None)
-        if run is not None:
-            self._aside[learner] = run
-            while len(self._aside) > self._limits.max_learners:
-                self._aside.popitem(last=False)
-
-    def is_aside(self, learner: str) -> bool:
-        return learner in self._aside and learner not in self._runs
-
-    def bring_back(self, learner: str) -> None:
-        """Undo put_aside."""
-        if self.is_aside(learner):
-            self._keep(learner, self._aside.pop(learner))
-
-    def newest(self) -> list[tuple[str, Run]]:
-        """Everybody's runs by learner, the most recently used first."""
-        return list(self._runs.items())[::-1]
-
     def kv_bytes_held(self) -> int:
         return sum(run.generation.kv_bytes for run in self._everyone())
-
-    def _everyone(self) -> list[Run]:
-        return [*list(self._aside.values()), *list(self._runs.values())]
 
     def _submit(self, learner: str, expected: int, change: Callable[[Run, float], None]) -> "Future[Run]":
         run = self._runs.get(learner)
@@ -168,19 +111,10 @@ class Runs:
                     change(run, queue_s)
                 finally:
                     run.publish()
-                run.last_used_s = time.monotonic()
-                if self._runs.get(learner) is run:  # another tab may have reset it meanwhile
-                    self._runs.move_to_end(learner)
+                self._was_used(learner, run)
             return run
 
         return self._worker.submit(job)
-
-    def _keep(self, learner: str, run: Run) -> None:
-        self._runs.pop(learner, None)
-        self._aside.pop(learner, None)
-        while len(self._runs) >= self._limits.max_learners:
-            self._runs.popitem(last=False)
-        self._runs[learner] = run
 
     def _make_room(self, current: Run | None, needed: float) -> None:
         """Take caches back: from the long idle always, then until `needed` fits.
@@ -196,7 +130,7 @@ class Runs:
             if run.generation.num_cached and (is_long_idle or is_short):
                 kv_bytes_held -= run.generation.kv_bytes
                 run.generation.release_cache()
-                run.was_released = True
+                run.released = "for memory"
 
 
 def _step(run: Run, queue_s: float) -> None:
@@ -210,7 +144,7 @@ def _step(run: Run, queue_s: float) -> None:
         generation.prefill(queue_s=queue_s)
     else:
         generation.decode(queue_s=queue_s)
-    run.was_released = False
+    run.released = ""
     token_id = recipe.forced.get(index)
     if token_id is not None:
         generation.fork(token_id)

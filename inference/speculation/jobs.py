@@ -6,7 +6,7 @@ No torch here, so that pages may import it; `run` decodes.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Reports
+from inference.jobs.experiments import Job, Reports, job_when_asked
 from inference.speculation.draft import LOOK_UP
 from inference.speculation.presets import PRESETS
 from inference.speculation.records import NUM_DRAFTED, Speculated, SpeculationRequest
@@ -43,20 +43,20 @@ def speculation_job(
     """A preset decoded both ways, in turn."""
     request = preset_request(preset, num_drafted, temperature, draft)
     name = f"speculation, {preset}: {request!r}, {num_repeats} repeats"
-    return _job(name, lambda: request, num_repeats, is_kept=True)
+    return Job(name, Speculated, lambda engine, limits: _begin(engine, limits, request, num_repeats))
 
 
 def own_job(name: str, asked: Callable[[], SpeculationRequest], num_repeats: int = NUM_REPEATS) -> Job[Speculated]:
     """A learner's own prompt, as it stands when they press."""
-    return _job(name, asked, num_repeats, is_kept=False)
+    return job_when_asked(
+        name, Speculated, asked, lambda engine, limits, request: _begin(engine, limits, request, num_repeats)
+    )
 
 
-def _job(name: str, asked: Callable[[], SpeculationRequest], num_repeats: int, *, is_kept: bool) -> Job[Speculated]:
-    def begin(engine: "Engine", limits: "Limits") -> Reports[Speculated]:
-        from inference.speculation.compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
+def _begin(
+    engine: "Engine", limits: "Limits", request: SpeculationRequest, num_repeats: int
+) -> Reports[Speculated]:
+    from inference.speculation.compare import check, compare  # noqa: PLC0415  # pages must not wait for torch
 
-        request = asked()
-        check(engine, limits, request)
-        return compare(engine, request, num_repeats)
-
-    return Job(name, Speculated, begin, is_kept)
+    check(engine, limits, request)
+    return compare(engine, request, num_repeats)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inference.jobs.experiments import Job, Reports
+from inference.jobs.experiments import Job, Reports, job_when_asked
 from inference.structure.records import StructuredRequest, StructuredRun
 
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ def structured_job(name: str, asked: Callable[[], StructuredRequest]) -> Job[Str
     The prompt goes into the model's chat template where it has one.
     """
 
-    def begin(engine: "Engine", limits: "Limits") -> Reports[StructuredRun]:
+    def begin(engine: "Engine", limits: "Limits", request: StructuredRequest) -> Reports[StructuredRun]:
         from inference.structure.compiling import try_out  # noqa: PLC0415
         from inference.structure.given import check  # noqa: PLC0415
         from inference.structure.grammar import Matcher  # noqa: PLC0415  # torch loads in the background
         from inference.structure.run import generate, generation_of  # noqa: PLC0415
 
-        request = asked()
         check(request.constraint)
         limits.check(request.recipe)
         limits.check_tokens(generation_of(engine, request.recipe))
@@ -31,4 +30,4 @@ def structured_job(name: str, asked: Callable[[], StructuredRequest]) -> Job[Str
         matcher = Matcher(engine, request.constraint)  # here, and not in the worker: no step waits for it
         return generate(engine, request, matcher if request.is_masked else None)
 
-    return Job(name, StructuredRun, begin, is_kept=False)
+    return job_when_asked(name, StructuredRun, asked, begin)

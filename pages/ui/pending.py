@@ -43,9 +43,9 @@ def screen() -> Screen:
     here, run, lab = state.tab().run, state.live_run(), state.laboratory()
     trace = _trace(here)
     message = here.message
-    if not message and run and run.was_released and not here.opened:
+    if not message and run and run.released and not here.opened:
         message = (
-            "This run's KV cache was given up for memory; the next token first rebuilds it from the token ids."
+            f"This run's KV cache was given up {run.released}; the next token first rebuilds it from the token ids."
         )
     return Screen(
         trace=trace,
@@ -55,7 +55,7 @@ def screen() -> Screen:
         is_playing=here.is_playing,
         is_running=here.pending is not None and here.pending.running(),
         is_settling=lab.is_settling and not here.opened,
-        queue_position=lab.worker.position(here.pending) if here.pending else 0,
+        queue_position=lab.position(here.pending) if here.pending else 0,
         waiting_s=time.monotonic() - here.pending_since_s if here.pending else 0.0,
         message=message,
         unlike=() if here.opened or trace is None else state.unlike_form(trace),

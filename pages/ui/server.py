@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from inference.server.laboratory import Laboratory
+from inference.server.elsewhere import LaboratoryElsewhere
 from pages.ui.course.course import course
 from pages.ui.serving import bookmark, cookies
 from pages.ui.serving.addresses import canonical
@@ -42,10 +42,10 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     lab = laboratory()
     Thread(target=_prepare, args=(lab,), name="first page", daemon=True).start()
     yield
-    lab.worker.stop()
+    lab.stop()
 
 
-def _prepare(lab: Laboratory) -> None:
+def _prepare(lab: LaboratoryElsewhere) -> None:
     """What the first page needs, then a moment for it, then the model: torch's import holds the interpreter."""
     import_module("pages.charts.run.run")
     import_module("pages.ui.parts.live_chart")
@@ -92,7 +92,7 @@ async def _ready(_request: Request) -> Response:
     """Whether the model can be used; a load balancer or a test waits for 200."""
     lab = laboratory()
     status = lab.status
-    body = {"state": status.state, "waiting": lab.worker.num_waiting}
+    body = {"state": status.state, "waiting": lab.num_waiting}
     return JSONResponse(body, status_code=200 if status.state == "ready" else 503)
 
 

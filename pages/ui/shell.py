@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.away import say_if_away
 from pages.ui.course.course import course
 from pages.ui.course.page import page_of
 from pages.ui.learner.forgetting import forget_if_wished
@@ -26,5 +27,6 @@ st.set_page_config(page_title=tab_title(page.title))
 state.tab().drawing.is_in_lesson = page.url_path.startswith("lesson-")
 state.tab().answering.predicting = ""
 keep_focus()
+say_if_away()
 page.run()
 state.laboratory().start()  # if nobody has: after the first page, which would wait for torch

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from inference.run.recipe import Recipe, from_query
-from inference.server.laboratory import Laboratory
+from inference.server.elsewhere import LaboratoryElsewhere
 from inference.trace import Trace
 from lessons import load_trace
 from pages.ui.form import EXAMPLES, FIELDS, SPEEDS, form_values, read_form, unlike
@@ -23,7 +23,7 @@ from pages.ui.tab import ClassView, Tab
 from quizzes import Problem, Question, open_quizzes
 
 if TYPE_CHECKING:
-    from inference.server.runs import Run
+    from inference.server.owned import Run
 
 T = TypeVar("T")
 START_RECORDING = "lighthouse"
@@ -32,8 +32,8 @@ MAX_LEARNERS_REMEMBERED = 1_000
 
 
 @st.cache_resource(show_spinner=False)
-def laboratory() -> Laboratory:
-    return Laboratory()
+def laboratory() -> LaboratoryElsewhere:
+    return LaboratoryElsewhere()
 
 
 @st.cache_resource(show_spinner=False)

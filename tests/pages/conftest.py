@@ -11,7 +11,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.roofline import Ceilings
-from pages.ui.state import laboratory
+from inference.server.laboratory import Laboratory
+from tests.pages.labs import laboratory
 
 SHELL = str(Path(__file__).parents[2] / "pages/ui/shell.py")
 
@@ -51,6 +52,14 @@ def failures() -> Iterator[list[logging.LogRecord]]:
     yield found.records
     log.removeHandler(found)
     assert [(one.getMessage(), one.exc_info and one.exc_info[1]) for one in found.records] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engine_in_this_process() -> Iterator[None]:
+    """No test of a page waits for a process to start; the line to one is tested where it is written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pages.ui.state.LaboratoryElsewhere", Laboratory)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

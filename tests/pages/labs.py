@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from inference.jobs.experiments import Job
 from inference.run.recipe import Recipe
+from inference.server.laboratory import Laboratory
+from pages.ui import state
 from pages.ui.experiments.batching import batching
 from pages.ui.experiments.disaggregation import two_processes
 from pages.ui.experiments.kv_cache import recompute
@@ -16,7 +18,6 @@ from pages.ui.experiments.prefix_caching import pair as prefix_pair
 from pages.ui.experiments.roofline import text as roofline_text
 from pages.ui.experiments.sampling import chain
 from pages.ui.experiments.speculation import speculation
-from pages.ui.state import laboratory
 
 T = TypeVar("T")
 PATIENCE_S = 60
@@ -24,6 +25,13 @@ PREDICTIONS = {
     one.PREDICTION.id
     for one in (batching, chain, prefix_pair, recompute, roofline_text, speculation, ttft_itl, two_processes)
 }
+
+
+def laboratory() -> Laboratory:
+    """The one of these tests, which is in this process."""
+    found: object = state.laboratory()
+    assert isinstance(found, Laboratory)
+    return found
 
 
 def finish(job: Job[T]) -> T:

@@ -7,10 +7,9 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from inference.run.recipe import Recipe
-from pages.ui.state import laboratory
 from tests.pages import sockets
 from tests.pages.conftest import SHELL, open_step_through
-from tests.pages.labs import run_of
+from tests.pages.labs import laboratory, run_of
 
 PAGES = (
     *("learn/start", "learn/lessons", "learn/glossary", "lab/step_through", "lab/kv_cache", "lab/roofline"),

@@ -126,5 +126,5 @@ def here() -> tuple[Hardware, Efficiency] | None:
     lab = state.laboratory()
     if lab.engine is None or lab.ceilings is None:
         return None
-    spec, is_overlapped = lab.engine.spec, lab.engine.device.type != "cpu"  # a CPU computes while Python waits
+    spec, is_overlapped = lab.engine.spec, not lab.engine.is_on_cpu  # a CPU computes while Python waits
     return own_machine(spec, lab.ceilings), own_efficiency(spec, lab.ceilings, is_overlapped=is_overlapped)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inference.jobs.experiments import MAX_RUNNING, Experiments, Job, Report, Reports
+from inference.jobs.experiments import MAX_RUNNING, Experiments, Job, Report, Reports, beginning
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import BusyError, Worker
@@ -75,7 +75,7 @@ def worker() -> Iterator[Worker]:
 @pytest.fixture
 def experiments(tiny: Engine, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiments:
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
-    return Experiments(tiny, worker, Limits(), Kept(tiny))
+    return Experiments(beginning(tiny, Limits()), worker, Kept.of(tiny))
 
 
 def _wait(experiments: Experiments, job: Job[Count], learner: str = "ada") -> None:
@@ -163,19 +163,19 @@ def test_what_was_measured_is_there_after_a_restart_with_its_date(
     _wait(experiments, job)
     if found := experiments.get(job, "ada"):
         measured_on = found.measured_on
-    restarted = Experiments(tiny, worker, Limits(), Kept(tiny)).get(job, "bob")
+    restarted = Experiments(beginning(tiny, Limits()), worker, Kept.of(tiny)).get(job, "bob")
     assert restarted is not None
     assert (restarted.state, restarted.result, restarted.measured_on) == ("done", Count((0, 1, 2)), measured_on)
 
 
 def test_another_dtype_does_not_find_it(experiments: Experiments, tiny: Engine) -> None:
-    Kept(tiny).write("count", Count, Count((1,)))
-    assert Kept(tiny).read("count", Count) is not None
-    assert Kept(tiny.in_dtype("bfloat16")).read("count", Count) is None
+    Kept.of(tiny).write("count", Count, Count((1,)))
+    assert Kept.of(tiny).read("count", Count) is not None
+    assert Kept.of(tiny.in_dtype("bfloat16")).read("count", Count) is None
 
 
 def test_a_damaged_file_is_measured_again(experiments: Experiments, tiny: Engine, tmp_path: Path) -> None:
-    Kept(tiny).write("count", Count, Count((1,)))
+    Kept.of(tiny).write("count", Count, Count((1,)))
     for path in tmp_path.rglob("*.json"):
         path.write_text('{"name": "count", "result": {"values": ["x"]}}')
     assert experiments.get(Job("count", Count, Steps().begin), "ada") is None
@@ -262,7 +262,7 @@ class Check:
 
 def test_nobody_waits_while_anothers_job_is_checked(experiments: Experiments, tiny: Engine) -> None:
     check, slow, quick = Check(), Steps(), Steps()
-    Kept(tiny).write("kept", Count, Count((1,)))
+    Kept.of(tiny).write("kept", Count, Count((1,)))
     with ThreadPoolExecutor() as threads:
         ada = threads.submit(experiments.start, Job("slow", Count, after(check, slow)), "ada")
         assert check.begun.wait(PATIENCE_S)
@@ -318,7 +318,7 @@ def test_a_wish_taken_back_while_it_is_checked_runs_nothing(experiments: Experim
 
 
 def test_nobody_waits_while_a_kept_result_is_read(experiments: Experiments, tiny: Engine, tmp_path: Path) -> None:
-    Kept(tiny).write("kept", Count, Count((1,)))
+    Kept.of(tiny).write("kept", Count, Count((1,)))
     (path,) = tmp_path.rglob("*.json")
     content = path.read_bytes()
     path.unlink()

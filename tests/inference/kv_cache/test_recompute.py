@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inference.jobs.drive import drained
-from inference.jobs.experiments import Experiments
+from inference.jobs.experiments import Experiments, beginning
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
@@ -162,7 +162,7 @@ def test_cancel_keeps_the_lengths_that_are_done(
 
     handle = tiny.model.register_forward_hook(hold, with_kwargs=True)
     try:
-        experiments, job = Experiments(tiny, worker, Limits(), Kept(tiny)), recompute_job((8, 200))
+        experiments, job = Experiments(beginning(tiny, Limits()), worker, Kept.of(tiny)), recompute_job((8, 200))
         found = experiments.start(job, "ada")
         assert is_there.wait(PATIENCE_S)
         assert experiments.cancel(job, "ada")

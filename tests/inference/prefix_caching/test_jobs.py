@@ -264,7 +264,7 @@ def test_a_result_is_kept_on_disk_and_read_as_it_was(
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
     job = SMALL[name]
     result, _ = drained(job.begin(tiny, Limits()))
-    kept = Kept(tiny)
+    kept = Kept.of(tiny)
     kept.write(job.name, job.kind, result)
     found = kept.read(job.name, job.kind)
     assert found is not None

@@ -62,7 +62,7 @@ def test_a_cache_that_was_given_up_and_those_beyond_the_most_are_left_out(runs: 
     run = runs.get("learner 0")
     assert run
     run.generation.release_cache()
-    run.was_released = True
+    run.released = "for memory"
     assert "yours" not in [one.conversation.name for one in held(runs, "learner 0")]
 
 

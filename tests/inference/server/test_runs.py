@@ -16,7 +16,8 @@ from inference.jobs.limits import Limits
 from inference.jobs.worker import BusyError, Worker
 from inference.run.params import SamplingParams
 from inference.run.recipe import Recipe, from_query
-from inference.server.runs import MAX_BRANCHES, Run, Runs
+from inference.server.owned import Run
+from inference.server.runs import MAX_BRANCHES, Runs
 from tests.inference.passes import advance, counted, failing_once, token_ids
 
 PATIENCE_S = 30  # for a tiny pass; only a broken worker takes as long
@@ -237,8 +238,8 @@ def test_runs_put_aside_are_bounded_give_way_first_and_are_forgotten_with_their_
         start(runs, name, ANNA)
         press(runs, name, 5)
     assert runs.kv_bytes_held() <= budget(tiny, 50)
-    assert anna.was_released, "last used after Ben's, but put aside"
-    assert not ben.was_released
+    assert anna.released == "for memory", "last used after Ben's, but put aside"
+    assert not ben.released
     for number in range(6):
         start(runs, f"learner {number}", ANNA)
         runs.put_aside(f"learner {number}")
@@ -258,7 +259,7 @@ def test_the_run_unused_for_longest_gives_its_cache_up_and_gets_it_back(tiny: En
     press(runs, "carl", 10)
     assert runs.kv_bytes_held() <= budget(tiny, 60)
     dora = start(runs, "dora", ANNA)
-    assert [run.was_released for run in (anna, ben, carl, dora)] == [False, True, False, False]
+    assert [bool(run.released) for run in (anna, ben, carl, dora)] == [False, True, False, False]
     assert ben.generation.kv_bytes == 0
     for name in ("ben", "anna", "carl", "dora"):
         press(runs, name, 12)
@@ -266,7 +267,7 @@ def test_the_run_unused_for_longest_gives_its_cache_up_and_gets_it_back(tiny: En
     for run in (anna, ben, carl, dora):
         assert output(run) == alone(tiny, ANNA, 12)
     assert any(step.rebuild_s > 0 for step in ben.trace.steps)
-    assert not ben.was_released or ben.generation.kv_bytes == 0
+    assert not ben.released or ben.generation.kv_bytes == 0
 
 
 @pytest.mark.parametrize("num_learners", [4, 12])
@@ -291,9 +292,9 @@ def test_a_long_idle_run_gives_its_cache_up_when_another_learner_acts(tiny: Engi
     runs = Runs(tiny, worker, Limits(idle_s=0))
     anna = start(runs, "anna", ANNA)
     start(runs, "ben", BEN)
-    assert (anna.was_released, anna.generation.kv_bytes) == (True, 0)
+    assert (anna.released, anna.generation.kv_bytes) == ("for memory", 0)
     press(runs, "anna", 6)
-    assert not anna.was_released
+    assert not anna.released
     assert output(anna) == alone(tiny, ANNA, 6)
 
 

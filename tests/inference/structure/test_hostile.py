@@ -11,7 +11,7 @@ import pytest
 
 from inference.engine import Engine
 from inference.jobs.drive import drained
-from inference.jobs.experiments import Experiments
+from inference.jobs.experiments import Experiments, beginning
 from inference.jobs.kept import Kept
 from inference.jobs.limits import Limits
 from inference.jobs.worker import Worker
@@ -47,7 +47,7 @@ CONSTRAINTS = _constraints()
 def experiments(tiny: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Experiments]:
     monkeypatch.setenv("TWOPHASES_CACHE", str(tmp_path))
     worker = Worker()
-    yield Experiments(tiny, worker, Limits(), Kept(tiny))
+    yield Experiments(beginning(tiny, Limits()), worker, Kept.of(tiny))
     worker.stop()
 
 

@@ -12,9 +12,9 @@ from lessons import Ask, Lesson, Place, load_lessons, open_lessons
 from lessons.reading.written import terms_in
 from pages.ui.course.course import course
 from pages.ui.course.placed import EXPERIMENTS
-from pages.ui.state import laboratory
 from tests.lessons.sample import LESSON, write
 from tests.pages.conftest import SHELL
+from tests.pages.labs import laboratory
 
 LESSONS = load_lessons()
 

@@ -15,8 +15,7 @@ from pages.charts.kv_cache.blocks import blocks
 from pages.charts.kv_cache.growth import cache_growth
 from pages.charts.kv_cache.scores import score_matrix
 from pages.ui.form import EXAMPLES
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, run_of
+from tests.pages.labs import choose, component, figure, laboratory, run_of
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 

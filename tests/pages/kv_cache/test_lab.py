@@ -11,8 +11,7 @@ from inference.kv_cache.agreement import agreement_job
 from inference.kv_cache.recompute import LENGTHS, lengths_to, pairs, ratio, recompute_job
 from inference.kv_cache.tensors import measured_cache_job
 from pages.ui import state
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts
+from tests.pages.labs import choose, component, figure, finish, laboratory, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 

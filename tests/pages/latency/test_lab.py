@@ -11,8 +11,7 @@ from inference.latency.queueing import LEFT_OUT, simulate
 from inference.latency.waterfall import ttft_stages
 from inference.machine.sweep_jobs import context_job, prompt_job
 from lessons import load_trace
-from pages.ui.state import laboratory
-from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, open_lab, run_of, texts
+from tests.pages.labs import PATIENCE_S, choose, component, figure, finish, laboratory, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 

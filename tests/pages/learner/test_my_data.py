@@ -10,9 +10,8 @@ from inference.jobs.predicted_run import predicted_run
 from inference.run.recipe import Recipe
 from pages.ui.learner import saved
 from pages.ui.serving.cookies import own_key
-from pages.ui.state import laboratory
 from tests.pages.course.test_quiz import continue_as, key_of
-from tests.pages.labs import texts
+from tests.pages.labs import laboratory, texts
 
 pytestmark = pytest.mark.slow
 

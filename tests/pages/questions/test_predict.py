@@ -7,8 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from inference.jobs.predicted_run import predicted_run
 from pages.ui.learner import saved
-from pages.ui.state import laboratory, quizzes
+from pages.ui.state import quizzes
 from quizzes import PredictQuestion
+from tests.pages.labs import laboratory
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60

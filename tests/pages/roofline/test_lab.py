@@ -16,8 +16,7 @@ from inference.machine.sweep_io import to_csv
 from inference.machine.sweep_jobs import batch_job, prompt_job
 from pages.charts.roofline.measured import lab_roofline
 from pages.ui import state
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, open_lab, texts
+from tests.pages.labs import choose, component, figure, finish, laboratory, open_lab, texts
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lessons import load_trace
-from pages.ui.state import laboratory
-from tests.pages.labs import component, figure, run_of, texts
+from tests.pages.labs import component, figure, laboratory, run_of, texts
 
 
 def _time() -> None:

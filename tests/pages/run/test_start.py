@@ -10,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.roofline import Ceilings
 from pages.ui.parts.roofs_text import about_roofs
-from pages.ui.state import laboratory
 from tests.pages.conftest import SHELL
-from tests.pages.labs import component
+from tests.pages.labs import component, laboratory
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from inference.run.recipe import Recipe
 from inference.run.tokens import TokenBytes
 from inference.trace import Trace
 from pages.ui.run.controls import changed
-from pages.ui.state import laboratory
 from tests.inference.incomplete import GS, without
 from tests.pages.conftest import open_step_through
+from tests.pages.labs import laboratory
 
 
 def _texts(app: AppTest) -> str:
@@ -91,7 +91,7 @@ def test_a_reset_during_a_prefill_puts_the_run_that_comes_aside_too(step_through
     def held_up(queue_s: float) -> None:
         has_begun.set()
         may_go_on.wait(20)
-        lab.runs._keep(name, run)  # type: ignore[union-attr]  # as the last line of a prefill does
+        lab.runs.keep(name, run)  # type: ignore[union-attr]  # as the last line of a prefill does
 
     run = lab.runs.start("another", Recipe("Another prompt")).result(20)
     step_through.session_state["tab"].run.pending = lab.worker.submit(held_up)

@@ -11,8 +11,7 @@ from inference.run.params import SamplingParams
 from inference.sampling import stages
 from inference.sampling_lab.next_token import prompt_job
 from pages.ui.experiments.sampling.sampler import PROMPTS, RUN, TYPED
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, open_lab, run_of, texts
+from tests.pages.labs import choose, component, figure, finish, laboratory, open_lab, run_of, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 

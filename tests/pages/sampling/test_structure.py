@@ -9,9 +9,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from inference.structure.examples import EXAMPLES
-from pages.ui.state import laboratory
 from tests.pages import sockets
-from tests.pages.labs import choose, component, figure, texts
+from tests.pages.labs import choose, component, figure, laboratory, texts
 
 
 def _alone() -> None:

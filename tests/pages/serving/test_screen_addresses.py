@@ -8,8 +8,7 @@ from streamlit.testing.v1 import AppTest
 from inference.planner.link import to_query
 from inference.planner.settings import PlanSettings
 from inference.run.recipe import Recipe
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, run_of
+from tests.pages.labs import choose, laboratory, run_of
 
 pytestmark = pytest.mark.slow
 LABS = {

@@ -17,8 +17,7 @@ from pages.charts.speculation.rounds import rounds_chart
 from pages.charts.speculation.sizes import times_chart, tokens_chart
 from pages.ui.experiments.compared import way
 from pages.ui.experiments.speculation.text import sameness
-from pages.ui.state import laboratory
-from tests.pages.labs import choose, component, figure, finish, open_lab, texts
+from tests.pages.labs import choose, component, figure, finish, laboratory, open_lab, texts
 
 pytestmark = pytest.mark.slow  # a whole lab, view after view
 

@@ -99,12 +99,12 @@ def _own(texts: list[str]) -> tuple[str, str]:
 
 
 def _prompts(prompts: PairPrompts, block_size: int, key: str) -> None:
-    engine = state.laboratory().engine
+    lab = state.laboratory()
     pair: Pair | None = None
     vocabulary: Vocabulary | None = None
-    if engine is not None:
-        first, second = state.remembered(f"{key}-ids", prompts, lambda: prompts.token_ids(engine))
-        pair, vocabulary = Pair(tuple(first), tuple(second)), engine.token_bytes
+    if lab.engine is not None:
+        first, second = state.remembered(f"{key}-ids", prompts, lambda: lab.with_engine(prompts.token_ids))
+        pair, vocabulary = Pair(tuple(first), tuple(second)), lab.engine.token_bytes
     for place, column in enumerate(st.columns(2)):
         shown = pair if pair is None or place == 0 else Pair(pair.other, pair.shown)
         title = "First prompt" if place == 0 else "Second prompt"

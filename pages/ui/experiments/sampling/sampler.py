@@ -128,7 +128,7 @@ def _bias(controls: Controls, settings: SamplerSettings, problems: list[str]) ->
     if not text or engine is None:
         return None
     try:
-        token_id = find_token(engine.tokenizer, text)
+        token_id = state.laboratory().with_engine(lambda engine: find_token(engine.tokenizer, text))
         SamplingParams(logit_bias={token_id: bias}).check_vocabulary(engine.spec.vocab_size)
     except ValueError as error:
         problems.append(sentence(error))

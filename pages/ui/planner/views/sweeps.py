@@ -29,7 +29,7 @@ def sweeps_view() -> None:
         sweeps.append(sweep)
     if lab.ceilings is None or lab.engine is None or not sweeps:
         return
-    is_overlapped = lab.engine.device.type != "cpu"
+    is_overlapped = not lab.engine.is_on_cpu
     points = [
         point
         for sweep in sweeps
