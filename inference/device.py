@@ -1,5 +1,7 @@
 """Where a model runs: the device and its name, its number format, and its own clock."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,18 @@ def dtype_named(dtype: str | torch.dtype) -> torch.dtype:
     if dtype not in names:
         raise ValueError(f"dtype must be one of {', '.join(names)}, got {dtype!r}")
     return names[dtype]
+
+
+@contextmanager
+def cores(most: int) -> Iterator[None]:
+    """Let passes use as many cores of the CPU; 0 for all that there are. For the worker alone."""
+    before = torch.get_num_threads()
+    if most:
+        torch.set_num_threads(most)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _event() -> Any:

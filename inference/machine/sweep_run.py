@@ -115,8 +115,11 @@ class _Arm:
 
     def run(self) -> float:
         """One pass; its seconds."""
+        from inference.device import cores  # noqa: PLC0415  # pages must not wait for torch
+
         rows = [[_TOKEN] * self.setting.num_query_tokens] * self.setting.batch_size
-        forward = self._engine.forward_rows(rows, self._cache)
+        with cores(self.setting.num_cores):
+            forward = self._engine.forward_rows(rows, self._cache)
         self._times_s.append(forward.forward_s)
         if forward.device_s is not None:
             self._device_s.append(forward.device_s)
@@ -159,7 +162,8 @@ class _Arm:
 def _words(setting: Setting) -> str:
     where = f"at {setting.context_len:,}" if setting.phase == "decode" else f"of {setting.num_query_tokens:,}"
     batch = f", batch {setting.batch_size}" if setting.batch_size > 1 else ""
-    return f"{setting.phase} {where} token{'s' * (setting.context_len > 1)}{batch}"
+    cores_used = f", {setting.num_cores} core{'s' * (setting.num_cores > 1)}" if setting.num_cores else ""
+    return f"{setting.phase} {where} token{'s' * (setting.context_len > 1)}{batch}{cores_used}"
 
 
 def _weight(spec: ModelSpec, setting: Setting) -> float:

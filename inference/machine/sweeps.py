@@ -22,6 +22,8 @@ class Setting:
     context_len: int
     """Tokens in each KV cache after the pass."""
     batch_size: int = 1
+    num_cores: int = 0
+    """Of the CPU, that the pass may use; 0 for all that the engine has."""
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or not 1 <= self.num_query_tokens <= self.context_len:

@@ -1,5 +1,6 @@
 """The roofline lab: what limits a pass on this machine, measured, operator by operator, module by module."""
 
+from pages.ui.experiments.roofline.cores import more_cores
 from pages.ui.experiments.roofline.modules import module_times
 from pages.ui.experiments.roofline.operators import operator_table
 from pages.ui.experiments.roofline.roofline import outcome, roofline
@@ -12,7 +13,7 @@ lab(
     minutes=10,
     prediction=PREDICTION,
     outcome=outcome(),
-    views={"Measured": roofline, "Operators": operator_table, "Modules": module_times},
+    views={"Measured": roofline, "Operators": operator_table, "Modules": module_times, "More cores": more_cores},
     key="roofline-lab",
     how="Measure prefill and decode to see.",
 )

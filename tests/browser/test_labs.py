@@ -14,7 +14,7 @@ from tests.browser.driving.steady import check
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 LABS = {
     "/kv-cache": ("With and without", "Same answer", "Formula", "Map", "Growth", "Score matrix", "Blocks"),
-    "/roofline": ("Measured", "Operators", "Modules"),
+    "/roofline": ("Measured", "Operators", "Modules", "More cores"),
     "/latency": ("Prompt and context", "Waterfall", "Load", "Readings", "Goodput", "Diagnosis"),
     "/sampling": ("Stages", "Order", "Draws", "Structure"),
     "/batching": ("Static and continuous", "Chunked prefill", "Batch sweep", "Prefill batching"),

@@ -15,6 +15,7 @@ from pages.ui.experiments.disaggregation import two_processes
 from pages.ui.experiments.kv_cache import recompute
 from pages.ui.experiments.latency import ttft_itl
 from pages.ui.experiments.prefix_caching import pair as prefix_pair
+from pages.ui.experiments.roofline import cores as more_cores
 from pages.ui.experiments.roofline import text as roofline_text
 from pages.ui.experiments.sampling import chain
 from pages.ui.experiments.speculation import speculation
@@ -23,7 +24,17 @@ T = TypeVar("T")
 PATIENCE_S = 60
 PREDICTIONS = {
     one.PREDICTION.id
-    for one in (batching, chain, prefix_pair, recompute, roofline_text, speculation, ttft_itl, two_processes)
+    for one in (
+        more_cores,
+        batching,
+        chain,
+        prefix_pair,
+        recompute,
+        roofline_text,
+        speculation,
+        ttft_itl,
+        two_processes,
+    )
 }
 
 

@@ -77,6 +77,17 @@ def batches(of: Extremes) -> tuple[SweepPoint, ...]:
     return tuple(point(of, context=128, batch=size) for size in (1, 2, 8, 32)[: of.whole(0, 4)])
 
 
+def cores(of: Extremes) -> list[list[SweepPoint]]:
+    """Up to four passes, each with one core and up to three numbers of more."""
+    counts = (1, 2, 4, 12)[: of.whole(1, 4)]
+    passes = (("decode", 1, 512, 1), ("prefill", 64, 64, 1), ("decode", 1, 128, 32), ("prefill", 512, 512, 1))
+    return [
+        [replace(one, setting=replace(one.setting, num_cores=count)) for count in counts]
+        for phase, tokens, context, batch in passes[: of.whole(0, 4)]
+        for one in [point(of, phase=phase, tokens=tokens, context=context, batch=batch)]
+    ]
+
+
 def sweep(points: Sequence[SweepPoint]) -> Sweep:
     return Sweep(tuple(points), SPEC, "float32", "CPU", 2, "2.13", "2026-12-01T00:00:00+00:00")
 

@@ -46,8 +46,8 @@ from pages.charts.planner import rank as planner_rank
 from pages.charts.planner import request_time as planner_time
 from pages.charts.prefix_caching import blocks as prefix
 from pages.charts.prefix_caching import ttft as prefix_ttft
+from pages.charts.roofline import cores, modules
 from pages.charts.roofline import measured as lab_roofline
-from pages.charts.roofline import modules
 from pages.charts.roofline import operators as operators_chart
 from pages.charts.run import cache_map, candidates, roofline, run
 from pages.charts.sampling import bars as sampling_bars
@@ -235,6 +235,7 @@ CASES: Mapping[str, Callable[[Extremes], go.Figure]] = {
     "roofline.modules.module_shares": lambda of: modules.module_shares(
         [some.probed(of), some.probed(of, "decode")][: of.whole(0, 2)], {"prefill": {"attention": of.share()}}
     ),
+    "roofline.cores.gains_chart": lambda of: cores.gains_chart(some.cores(of)),
     "planner.more_gpus.more_gpus": lambda of: more_gpus.more_gpus(
         side_by_side(
             Scenario(

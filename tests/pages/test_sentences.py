@@ -44,7 +44,7 @@ from pages.ui.experiments.prefix_caching import chat as prefix_chat
 from pages.ui.experiments.prefix_caching import pair_text as prefix_pair_text
 from pages.ui.experiments.prefix_caching import shared as prefix_shared
 from pages.ui.experiments.prefix_caching import tenants as prefix_tenants
-from pages.ui.experiments.roofline import modules
+from pages.ui.experiments.roofline import cores, modules
 from pages.ui.experiments.speculation import draws as speculation_draws
 from pages.ui.experiments.speculation import sizes as speculation_sizes
 from pages.ui.experiments.speculation import text as speculation_text
@@ -218,6 +218,18 @@ def at_scale(apart: float, together_rate: float) -> str:
     return fleet.words(((1, apart), (2, 0.0)), together_rate, fleet.FleetSettings())
 
 
+def more_cores(prompt: float, step: float, batch: float) -> list[list[SweepPoint]]:
+    """Two cores that make each pass so many times as fast, the prompt's last."""
+    passes = (("decode", 1, 512, 1, step), ("decode", 1, 128, 32, batch), ("prefill", 512, 512, 1, prompt))
+    return [
+        [
+            SweepPoint(Setting(phase, phase, fed, context_len, size, count), (took_s,) * 3, ())  # type: ignore[arg-type]
+            for count, took_s in ((1, gain), (2, 1.0))
+        ]
+        for phase, fed, context_len, size, gain in passes
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -274,6 +286,21 @@ def at_scale(apart: float, together_rate: float) -> str:
         (at_scale(5.0, 9.0), "Colocated wins: .* 9.00 .* gives 5.00"),
         (at_scale(5.0, 5.0), "makes no difference"),
         (at_scale(0.0, 0.0), "No request keeps both limits"),
+        (
+            cores.words(more_cores(1.77, 1.07, 1.4)),
+            "1.77 times as fast, .* 1.07 times. Arithmetic .* gains 1.40 times",
+        ),
+        (
+            cores.words(more_cores(1.1, 1.9, 1.2)),
+            "1.10 times .* 1.90 times. Here one core alone .* not more than a step",
+        ),
+        (cores.words(more_cores(1.5, 1.5, 1.5)), "Here one core alone does not keep the bus to memory busy"),
+        (cores.words(more_cores(0.5, 0.5, 0.5)), "No pass here got faster with more cores"),
+        (cores.words(more_cores(1.77, 1.07, 1.4)[:2]), "^$"),
+        (cores.title(more_cores(1.77, 1.07, 1.4)), "help the prompt more than the decode step"),
+        (cores.title(more_cores(1.1, 1.9, 1.2)), "help the decode step more than the prompt"),
+        (cores.title(more_cores(1.5, 1.5, 1.5)), "alike"),
+        (cores.title([]), "What more cores gain"),
         (load.sentence(AtLoad(0.0, 1.0, 1.0, 1.0, 1.0, 1.0), 0.0), "nobody queues: TTFT is 1.00 s"),
         (load.sentence(AtLoad(0.5, 1.0, 2.0, 4.0, 2.0, 1.0), 0.5), "Of the p99, 75.0 % is queueing"),
         (two_processes.words(None), "Serve both ways to see"),

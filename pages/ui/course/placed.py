@@ -36,6 +36,7 @@ from pages.ui.experiments.prefix_caching.chat import ChatSettings, conversation
 from pages.ui.experiments.prefix_caching.pair import PairSettings, two_prompts
 from pages.ui.experiments.prefix_caching.shared import SharedSettings, shared_prompt
 from pages.ui.experiments.prefix_caching.tenants import TenantsSettings, tenants
+from pages.ui.experiments.roofline.cores import CoresSettings, more_cores
 from pages.ui.experiments.roofline.modules import ModuleSettings, module_times
 from pages.ui.experiments.roofline.operators import OperatorSettings, operator_table
 from pages.ui.experiments.roofline.roofline import RooflineSettings, roofline
@@ -76,6 +77,7 @@ EXPERIMENTS: Mapping[str, Placeable] = {
     "link": Placeable(link, LinkSettings),
     "load": Placeable(load, LoadSettings),
     "module-times": Placeable(module_times, ModuleSettings),
+    "more-cores": Placeable(more_cores, CoresSettings),
     "more-gpus": Placeable(more_gpus, MoreGpusSettings),
     "operator-table": Placeable(operator_table, OperatorSettings),
     "order": Placeable(order, OrderSettings),

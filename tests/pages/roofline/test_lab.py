@@ -7,15 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from inference.arithmetic.roofline import Spread
+from inference.machine.cores import by_pass, cores_job
 from inference.machine.placed import place, roofs_job
 from inference.machine.probes import modules_job
 from inference.machine.sweep_io import to_csv
 from inference.machine.sweep_jobs import batch_job, prompt_job
+from pages.charts.roofline.cores import pass_name
 from pages.charts.roofline.measured import lab_roofline
 from pages.ui import state
+from pages.ui.experiments.roofline import cores
 from tests.pages.labs import choose, component, figure, finish, laboratory, open_lab, texts
 
 
@@ -47,7 +51,7 @@ def is_primary(app: AppTest) -> list[str]:
 def test_the_lab_opens_with_a_prediction_and_at_most_one_primary_button(lab_page: AppTest) -> None:
     assert not lab_page.exception
     assert any("which reaches more of this machine's FLOP/s" in markdown.value for markdown in lab_page.markdown)
-    for name in ("Measured", "Operators", "Modules"):
+    for name in ("Measured", "Operators", "Modules", "More cores"):
         view(lab_page, name)
         assert not lab_page.exception
         assert len(is_primary(lab_page)) <= 1
@@ -103,7 +107,7 @@ def test_absurd_roofs_are_said_and_not_drawn(lab_page: AppTest, bandwidth: float
     assert not lab_page.exception
     assert "no roof is drawn" in component(lab_page, "roofline-chart")["caption"]
     assert not [name for name in traces(lab_page, "roofline-chart") if "roof" in name]
-    for name in ("Operators", "Modules"):
+    for name in ("Operators", "Modules", "More cores"):
         view(lab_page, name)
         assert not lab_page.exception
     assert "ridge" not in traces(view(lab_page, "Operators"), "operators-chart")
@@ -166,6 +170,26 @@ def test_modules_are_measured_on_request_and_explained(lab_page: AppTest) -> Non
     assert "Prefill of 64 tokens: norms and the rest" in texts(lab_page)
     names = traces(lab_page, "modules-chart")
     assert {"prefill", "decode", "prefill, estimated", "decode, estimated"} == set(names)
+
+
+def test_more_cores_are_predicted_first_and_measured_in_turns(
+    lab_page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        sweep = finish(cores_job())
+    finally:
+        torch.set_num_threads(before)
+    view(lab_page, "More cores")
+    assert not lab_page.exception
+    assert "The result is known already" not in texts(lab_page), "this learner has asked to see what is known"
+    assert cores.words(by_pass(sweep)) in texts(lab_page)
+    names = traces(lab_page, "more-cores-chart")
+    assert names == [f"{pass_name(points[1].setting)}, 2 cores" for points in by_pass(sweep)]
+    choose(lab_page, "predict-more-cores", "both alike")
+    assert "You predicted both alike" in texts(lab_page)
+    assert "Measured here: the prompt" in texts(lab_page)
 
 
 def test_a_length_beyond_the_context_is_refused_with_a_sentence(lab_page: AppTest) -> None:
