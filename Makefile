@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 ADDRESS ?= 127.0.0.1
+MINUTES ?= 30
 # Every test that starts a process would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q
@@ -12,7 +13,7 @@ FAST := not real_model and not browser and not slow
 AVX2 := env ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 SIDE_BY_SIDE := $(BIN)/python -m tests.side_by_side
 
-.PHONY: run test test-avx2 check bench setup setup-dev weights browser format
+.PHONY: run test test-avx2 check bench soak setup setup-dev weights browser format
 
 run: setup
 	-@$(BIN)/python -m inference.weights # without a model the app still plays its recordings, and says why
@@ -34,6 +35,10 @@ check: setup-dev
 
 bench: setup-dev weights browser
 	$(BIN)/python -m benchmarks
+
+# A class for half an hour, while the engine is killed three times; MINUTES=5 is enough for a look.
+soak: setup-dev weights
+	$(BIN)/python -m benchmarks.learners.soak $(MINUTES)
 
 format: setup-dev
 	$(BIN)/ruff format .

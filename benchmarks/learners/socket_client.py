@@ -1,6 +1,7 @@
 """A learner's browser reduced to its websocket: it reruns the page, presses buttons and reads what comes back."""
 
 import asyncio
+import json
 import re
 import secrets
 import time
@@ -19,6 +20,7 @@ from websockets.typing import Subprotocol
 LEARNER_COOKIE = "two_phases_learner"
 _POLL_S = 0.3  # the page's own clock asks again after as long
 _MAX_POLLS = 100
+_SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _STATUS = re.compile(r"step (\d+) of \d+")
 
 
@@ -32,6 +34,8 @@ class Learner:
     page_hash: str = ""
     step: int = 0
     """As the page's status text says; 0 before prefill."""
+    pass_s: float = 0.0
+    """Of the pass on the screen, as the page's own card says it; 0 before the first."""
     buttons: dict[str, str] = field(default_factory=dict)
     """Key to widget id, as seen in the newest run; the disabled are not among them."""
 
@@ -81,8 +85,18 @@ class Learner:
         kind = element.WhichOneof("type")
         if kind == "button" and not element.button.disabled:
             self.buttons[element.button.id.split("-", 2)[2]] = element.button.id  # $$ID-hash-key
+        elif kind == "bidi_component" and element.bidi_component.id.endswith("-pass"):
+            self.pass_s = _measured_s(element.bidi_component.json)
         elif kind == "text" and (found := _STATUS.match(element.text.body)):
             self.step = int(found[1])
+
+
+def _measured_s(card: str) -> float:
+    """Seconds that a pass card calls measured; 0 where it has none yet."""
+    figures = json.loads(card)["figures"]
+    said = next((figure["value"] for figure in figures if figure["label"] == "measured"), "0 s")
+    number, unit = said.split()
+    return float(number.replace(",", "")) * _SECONDS[unit]
 
 
 @asynccontextmanager
