@@ -1,14 +1,12 @@
 """A class for real: 30 learners step, read, reload and measure while the engine's process is killed now and then.
 
-`python -m benchmarks.learners.soak MINUTES` prints one table; Linux only, as it looks at processes.
+`python -m benchmarks.learners.soak MINUTES` prints one table.
 """
 
 import asyncio
 import contextlib
-import os
 import random
 import secrets
-import signal
 import statistics
 import sys
 import time
@@ -16,7 +14,8 @@ import urllib.request
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+
+import psutil
 
 from benchmarks.learners.socket_client import Learner, learner
 from benchmarks.measurement import Measurement, table
@@ -52,9 +51,9 @@ class _Seen:
 def run(minutes: float) -> list[Measurement]:
     seen, alone = _Seen(), _Seen()
     with server() as port:
-        pid = _server_pid(port)
+        pages = _server(port)
         asyncio.run(_alone(port, alone))
-        asyncio.run(_class(port, pid, minutes * 60, seen))
+        asyncio.run(_class(port, pages, minutes * 60, seen))
     fifth = max(len(seen.memory) // 5, 1)
     middle, last = (statistics.median(part) for part in (seen.memory[fifth : 2 * fifth], seen.memory[-fifth:]))
     people = _STEPPING + _READING + _RELOADING + _MEASURING
@@ -90,7 +89,7 @@ async def _alone(port: int, seen: _Seen) -> None:
         await _step(person, seen, until=lambda: person.step >= _STEPS, think_s=0.0)
 
 
-async def _class(port: int, pid: int, seconds: float, seen: _Seen) -> None:
+async def _class(port: int, pages: psutil.Process, seconds: float, seen: _Seen) -> None:
     end_s = time.monotonic() + seconds
 
     def is_over() -> bool:
@@ -108,7 +107,7 @@ async def _class(port: int, pid: int, seconds: float, seen: _Seen) -> None:
             person = await stack.enter_async_context(learner(port, _MEASURED[0]))
             actors.append(lambda person=person: _measure(person, seen, is_over))  # type: ignore[misc]
         actors += [lambda: _reload(port, seen, is_over)] * _RELOADING
-        actors += [lambda: _watch(pid, seen, is_over), lambda: _kill(pid, port, seconds, seen)]
+        actors += [lambda: _watch(pages, seen, is_over), lambda: _kill(pages, port, seconds, seen)]
         await asyncio.gather(*(actor() for actor in actors))
 
 
@@ -158,22 +157,23 @@ async def _measure(person: Learner, seen: _Seen, is_over: Callable[[], bool]) ->
         await asyncio.sleep(random.uniform(2, 4))
 
 
-async def _watch(pid: int, seen: _Seen, is_over: Callable[[], bool]) -> None:
+async def _watch(pages: psutil.Process, seen: _Seen, is_over: Callable[[], bool]) -> None:
     while not is_over():
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        seen.memory.append(pages * os.sysconf("SC_PAGE_SIZE"))
-        seen.descriptors.append(len(os.listdir(f"/proc/{pid}/fd")))
+        seen.memory.append(pages.memory_info().rss)
+        seen.descriptors.append(pages.num_fds())
         await asyncio.sleep(2)
 
 
-async def _kill(pid: int, port: int, seconds: float, seen: _Seen) -> None:
+async def _kill(pages: psutil.Process, port: int, seconds: float, seen: _Seen) -> None:
     """Evenly over the time, the first and the last part in peace."""
     for _ in range(_KILLS):
         await asyncio.sleep(seconds / (_KILLS + 1))
-        old = _engine_pid(pid)
-        os.kill(old, signal.SIGKILL)
+        old = _engine(pages)
+        if old is None:
+            continue
+        old.kill()
         start_s = time.monotonic()
-        while not await asyncio.to_thread(_is_ready, port) or _engine_pid(pid) in (0, old):
+        while _engine(pages) in (None, old) or not await asyncio.to_thread(_is_ready, port):
             await asyncio.sleep(0.2)
         seen.restarts_s.append(time.monotonic() - start_s)
 
@@ -187,27 +187,19 @@ def _is_ready(port: int) -> bool:
     return False
 
 
-def _processes() -> dict[int, tuple[int, list[str]]]:
-    """Every process's parent and command."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            found[int(folder.name)] = (parent, command)
-    return found
-
-
-def _server_pid(port: int) -> int:
+def _server(port: int) -> psutil.Process:
     return next(
-        pid for pid, (_, command) in _processes().items() if "streamlit" in command and str(port) in command
+        process
+        for process in psutil.Process().children()
+        if str(port) in process.cmdline() and "streamlit" in process.cmdline()
     )
 
 
-def _engine_pid(server_pid: int) -> int:
-    """0 while there is none."""
-    everyone = _processes().items()
-    return next((pid for pid, (parent, command) in everyone if parent == server_pid and _ENGINE in command), 0)
+def _engine(pages: psutil.Process) -> psutil.Process | None:
+    """None while there is none."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return next((child for child in pages.children() if _ENGINE in child.cmdline()), None)
+    return None
 
 
 if __name__ == "__main__":

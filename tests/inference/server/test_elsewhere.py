@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from inference.arithmetic.roofline import Ceilings
@@ -332,17 +333,16 @@ def test_it_ends_with_the_process_of_the_pages_however_that_ends(known_roofs: tu
     ) as pages:
         assert pages.stdout is not None
         pid = int(pages.stdout.readline())
-        os.kill(pid, 0)
+        assert _is_alive(pid)
         pages.kill()
     assert wait_until(lambda: not _is_alive(pid), 10)
 
 
 def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def test_it_has_the_face_of_the_laboratory() -> None:
