@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree
 
 import psutil
 import pytest
@@ -32,12 +33,16 @@ RECIPE = Recipe("Hello", max_new_tokens=40)
 SAMPLED = SamplingParams(temperature=1.5, seed=3)
 
 
+@pytest.fixture(scope="module")
+def cache(known_roofs: tuple[Path, Ceilings], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this module's own: what is measured here is kept there."""
+    return copytree(known_roofs[0], tmp_path_factory.mktemp("cache"), dirs_exist_ok=True)
+
+
 @pytest.fixture
-def open_laboratory(
-    known_roofs: tuple[Path, Ceilings], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], LaboratoryElsewhere]]:
+def open_laboratory(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], LaboratoryElsewhere]]:
     """Ready ones; their processes end with the test."""
-    monkeypatch.setenv("TWOPHASES_CACHE", str(known_roofs[0]))
+    monkeypatch.setenv("TWOPHASES_CACHE", str(cache))
     opened: list[LaboratoryElsewhere] = []
 
     def make(model: str = "random:tiny") -> LaboratoryElsewhere:
@@ -52,10 +57,10 @@ def open_laboratory(
 
 
 @pytest.fixture(scope="module")
-def shared(known_roofs: tuple[Path, Ceilings]) -> Iterator[LaboratoryElsewhere]:
+def shared(cache: Path) -> Iterator[LaboratoryElsewhere]:
     """One for all tests that do it no harm."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TWOPHASES_CACHE", str(known_roofs[0]))
+        patch.setenv("TWOPHASES_CACHE", str(cache))
         laboratory = LaboratoryElsewhere("random:tiny")
         laboratory.start()
         assert laboratory.wait(PATIENCE_S).state == "ready"
@@ -320,14 +325,14 @@ def test_a_model_that_cannot_be_loaded_is_told_and_can_be_tried_again(
     assert laboratory.wait(PATIENCE_S).state == "failed"
 
 
-def test_it_ends_with_the_process_of_the_pages_however_that_ends(known_roofs: tuple[Path, Ceilings]) -> None:
+def test_it_ends_with_the_process_of_the_pages_however_that_ends(cache: Path) -> None:
     code = (
         "import time; from inference.server.elsewhere import LaboratoryElsewhere\n"
         "lab = LaboratoryElsewhere('random:tiny'); lab.start(); lab.wait(60)\n"
         "import sys; assert 'torch' not in sys.modules, 'pages must not wait for torch'\n"
         "print(lab.pid, flush=True); time.sleep(600)"
     )
-    environment = os.environ | {"TWOPHASES_CACHE": str(known_roofs[0])}
+    environment = os.environ | {"TWOPHASES_CACHE": str(cache)}
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
     ) as pages:
