@@ -1,5 +1,6 @@
 """What one forward pass costs by arithmetic: FLOPs and bytes, whole and per operator. Always estimated."""
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
 from inference.arithmetic.spec import ModelSpec, num_params
@@ -14,6 +15,11 @@ class Work:
     kv_read_bytes: float
     kv_write_bytes: float
     activation_bytes: float
+
+    @classmethod
+    def of_all(cls, parts: Iterable["Work"]) -> "Work":
+        """Of several pieces of work, one after another."""
+        return cls(*(sum(column) for column in zip(*map(astuple, parts), strict=True)))
 
     @property
     def bytes(self) -> float:
@@ -48,7 +54,7 @@ def forward_work(spec: ModelSpec, *, num_query_tokens: int, context_len: int, ba
     parts = operator_work(
         spec, num_query_tokens=num_query_tokens, context_len=context_len, batch_size=batch_size
     ).values()
-    return Work(*(sum(column) for column in zip(*map(astuple, parts), strict=True)))
+    return Work.of_all(parts)
 
 
 def operator_work(

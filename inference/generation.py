@@ -8,14 +8,13 @@ from dataclasses import replace
 import torch
 from transformers import DynamicCache
 
-from inference.arithmetic.ranges import Range
 from inference.engine import Engine, Forward, measured_kv_bytes
-from inference.recording import candidates, entropy, key_norms, metadata
+from inference.recording import candidates, entropy, key_norms, known_logprob, metadata
 from inference.run import tokens
 from inference.run.params import SamplingParams
-from inference.run.recipe import check_prompt
+from inference.run.recipe import check_request
 from inference.sampling import draw, stages, step_rng
-from inference.trace import Phase, Step, StopReason, Token, Trace
+from inference.trace import Chunk, Phase, Step, StopReason, Token, Trace
 
 
 class Generation:
@@ -34,7 +33,7 @@ class Generation:
         chat_template: bool = False,
         stop: Sequence[str] = (),
     ) -> None:
-        _check(prompt, max_new_tokens, stop)
+        check_request(prompt, max_new_tokens, stop)
         params = params or SamplingParams()
         params.check_vocabulary(engine.spec.vocab_size)
         start = time.perf_counter()
@@ -53,6 +52,7 @@ class Generation:
         """The newest pass; None before prefill and after a rewind."""
         self._cache: DynamicCache | None = None
         self._prompt_ids = prompt_ids
+        self._chunks: list[Chunk] = []
         self.trace = Trace(
             metadata=metadata(
                 engine, params, max_new_tokens, chat_template, tuple(stop), num_left_out=num_left_out
@@ -67,6 +67,7 @@ class Generation:
         generation = cls.__new__(cls)
         generation.engine, generation.last, generation._cache, generation._tokenize_s = engine, None, None, 0.0
         generation._prompt_ids = [token.id for token in trace.prompt_tokens]
+        generation._chunks = []
         generation.trace = replace(trace, steps=list(trace.steps), key_norms=list(trace.key_norms))
         return generation
 
@@ -102,10 +103,26 @@ class Generation:
         self.trace.metadata = replace(self.trace.metadata, sampling=(*earlier, (here, params)))
 
     def prefill(self, *, queue_s: float = 0.0) -> Step:
-        """Feed the whole prompt in one pass and sample the first token from its last position."""
+        """Feed the whole prompt in one pass and sample the first token from its last position.
+
+        What was fed in chunks before is not fed again: this pass is then the last chunk.
+        """
         if self.trace.steps:
             raise RuntimeError("prefill has run; call decode() for the next token")
-        return self._pass("prefill", self._prompt_ids, queue_s=queue_s, tokenize_s=self._tokenize_s)
+        rest = self._prompt_ids[sum(chunk.num_query_tokens for chunk in self._chunks) :]
+        return self._pass("prefill", rest, queue_s=queue_s, tokenize_s=self._tokenize_s)
+
+    def feed(self, num_tokens: int) -> Chunk:
+        """Feed the next tokens of the prompt and sample nothing, so that others can step before the rest."""
+        start = sum(chunk.num_query_tokens for chunk in self._chunks)
+        if self.trace.steps or not 0 < num_tokens < len(self._prompt_ids) - start:
+            raise RuntimeError(f"a chunk leaves something for prefill() to feed; {num_tokens} tokens do not")
+        self._ensure_cache(start)
+        assert self._cache is not None
+        forward = self.engine.forward(self._prompt_ids[start : start + num_tokens], self._cache)
+        self.trace.key_norms += key_norms(self._cache, num_tokens)
+        self._chunks.append(Chunk(num_tokens, forward.forward_s))
+        return self._chunks[-1]
 
     def decode(self, *, queue_s: float = 0.0) -> Step:
         """Feed the newest token and sample the next."""
@@ -138,7 +155,7 @@ class Generation:
         step = self.trace.steps[-1]
         if not 0 <= token_id < self.engine.spec.vocab_size:
             raise ValueError(f"token {token_id} is not in the vocabulary of {self.engine.spec.vocab_size:,}")
-        logprob = self._logprob(step, token_id)
+        logprob = known_logprob(step, self.last.logits if self.last else None, token_id)
         self.trace.steps[-1] = replace(
             step,
             token_id=token_id,
@@ -163,7 +180,7 @@ class Generation:
             self._cache = None  # some layers may have grown; the token ids rebuild it
             raise
         start = time.perf_counter()
-        index = len(self.trace.steps)
+        index, before = len(self.trace.steps), self._chunks if phase == "prefill" else []
         chain = stages(forward.logits, self.params, self.trace.token_ids)
         token_id = draw(chain[-1], self.params, step_rng(self.params.seed, index))
         sample_s = time.perf_counter() - start
@@ -171,7 +188,7 @@ class Generation:
         step = Step(
             index=index,
             phase=phase,
-            num_query_tokens=len(token_ids),
+            num_query_tokens=len(token_ids) + sum(chunk.num_query_tokens for chunk in before),
             context_len=self.num_cached,
             token_id=token_id,
             text="",
@@ -179,8 +196,8 @@ class Generation:
             entropy=entropy(logprobs),
             tokenize_s=tokenize_s,
             queue_s=queue_s,
-            forward_s=forward.forward_s,
-            device_s=forward.device_s,
+            forward_s=math.fsum([*(chunk.forward_s for chunk in before), forward.forward_s]),
+            device_s=None if before else forward.device_s,
             sample_s=sample_s,
             detokenize_s=0.0,
             kv_bytes=measured_kv_bytes(self._cache),
@@ -193,6 +210,7 @@ class Generation:
                 is_greedy=self.params.is_greedy,
                 token_bytes=self.engine.token_bytes,
             ),
+            chunks=(*before, Chunk(len(token_ids), forward.forward_s)) if before else (),
         )
         self.last = forward
         self.trace.key_norms += key_norms(self._cache, len(token_ids))
@@ -239,21 +257,3 @@ class Generation:
             self._cache = None  # a sliding window has forgotten what it would have to give back
         elif self._cache is not None:
             self._cache.crop(-num_tokens)
-
-    def _logprob(self, step: Step, token_id: int) -> float:
-        if self.last is not None:
-            return min(float(torch.log_softmax(self.last.logits, dim=-1)[token_id]), 0.0)
-        for candidate in step.candidates:
-            if candidate.token_id == token_id:
-                return math.log(candidate.probability) if candidate.probability > 0 else -1e9
-        raise ValueError(
-            f"token {token_id} was not among the {len(step.candidates)} candidates kept for step {step.index}; "
-            "choose one of them, or fork at the newest step"
-        )
-
-
-def _check(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
-    check_prompt(prompt)
-    Range(1, math.inf).whole("max_new_tokens", max_new_tokens)
-    if isinstance(stop, str) or any(not text for text in stop):
-        raise ValueError("stop must be a list of texts that are not empty")

@@ -1,6 +1,7 @@
 """What a generation writes down about a run and about each pass."""
 
 import datetime
+import math
 from array import array
 
 import torch
@@ -14,7 +15,7 @@ from inference.device import device_name
 from inference.engine import ATTENTION, Engine
 from inference.run.params import SamplingParams
 from inference.run.tokens import TokenBytes
-from inference.trace import Candidate, Metadata
+from inference.trace import Candidate, Metadata, Step
 
 NUM_CANDIDATES = 12
 
@@ -55,6 +56,19 @@ def key_norms(cache: DynamicCache, num_new: int) -> "list[array[float]]":
     padded = [pad(keys, (0, 0, num_new - keys.shape[1], 0)) if keys.shape[1] < num_new else keys for keys in newest]
     norms = torch.linalg.vector_norm(torch.stack(padded), dim=(1, 3), dtype=torch.float32).T
     return [array("f", [float(f"{norm:.4g}") for norm in column]) for column in norms.tolist()]
+
+
+def known_logprob(step: Step, logits: Tensor | None, token_id: int) -> float:
+    """Natural logarithm of a token's probability at a step: from its pass, or from the candidates kept of it."""
+    if logits is not None:
+        return min(float(torch.log_softmax(logits, dim=-1)[token_id]), 0.0)
+    for candidate in step.candidates:
+        if candidate.token_id == token_id:
+            return math.log(candidate.probability) if candidate.probability > 0 else -1e9
+    raise ValueError(
+        f"token {token_id} was not among the {len(step.candidates)} candidates kept for step {step.index}; "
+        "choose one of them, or fork at the newest step"
+    )
 
 
 def metadata(

@@ -50,6 +50,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunk:
+    """One pass over a part of a prompt that was fed in several, so that others could step between them."""
+
+    num_query_tokens: int
+    forward_s: float
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One forward pass, measured, and the token sampled from it."""
 
@@ -83,6 +93,8 @@ class Step:
     rebuild_s: float = 0.0
     """Time to recompute a cache that had been given up for memory, before this pass."""
     candidates: tuple[Candidate, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    """The passes of a prefill that gave way; `forward_s` is their sum. Empty for one pass."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -37,8 +37,11 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="model worker", daemon=True)
         self._thread.start()
 
-    def submit(self, run: Callable[[float], T]) -> "Future[T]":
-        """Queue a job; it is called with the seconds it waited. Raises BusyError when the queue is full."""
+    def submit(self, run: "Callable[[float], T | Generator[object, None, T]]") -> "Future[T]":
+        """Queue a job; it is called with the seconds it waited. Raises BusyError when the queue is full.
+
+        A job that returns a generator goes on in the background, and its future waits for what that returns.
+        """
         future: Future[T] = Future()
         with self._wake:
             self._refuse_if_stopped()
@@ -91,7 +94,7 @@ class Worker:
             self._num_passes += 1
             self.in_hand = self._num_passes
             if job is not None:
-                _do(job)
+                self._do(job)
             elif background is not None:
                 self._advance(*background)
             self.in_hand = None
@@ -107,19 +110,29 @@ class Worker:
                     self._background.rotate(-1)
                 return
         except StopIteration as end:
-            if future.set_running_or_notify_cancel():  # it may have been cancelled during the last pass
+            if _is_wanted(future):  # it may have been cancelled during the last pass
                 future.set_result(end.value)
         except BaseException as error:  # noqa: BLE001  # whatever it was, the one who waits must hear of it
-            if not future.cancelled() and future.set_running_or_notify_cancel():
+            if not future.cancelled() and _is_wanted(future):
                 future.set_exception(error)
         with self._wake:
             self._background.popleft()
 
+    def _do(self, job: _Job) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return
+        try:
+            result = job.run(time.perf_counter() - job.submitted_s)
+        except BaseException as error:  # noqa: BLE001  # the same
+            job.future.set_exception(error)
+            return
+        if isinstance(result, Generator):
+            with self._wake:
+                self._background.appendleft((result, job.future))
+        else:
+            job.future.set_result(result)
 
-def _do(job: _Job) -> None:
-    if not job.future.set_running_or_notify_cancel():
-        return
-    try:
-        job.future.set_result(job.run(time.perf_counter() - job.submitted_s))
-    except BaseException as error:  # noqa: BLE001  # the same
-        job.future.set_exception(error)
+
+def _is_wanted(future: "Future[Any]") -> bool:
+    """Of work that has ended; what began as a job runs already."""
+    return future.running() or future.set_running_or_notify_cancel()

@@ -1,11 +1,13 @@
 """Everything that makes a run happen again: what the reproducing link, the exported code and the form all hold."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from urllib.parse import urlencode
 
+from inference.arithmetic.ranges import Range
 from inference.run.link import Parameter, read, written
 from inference.run.params import SamplingParams
 from inference.trace import Trace
@@ -22,6 +24,14 @@ def check_prompt(prompt: str) -> None:
         prompt.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"The prompt has half a character at position {error.start}. Delete it.") from None
+
+
+def check_request(prompt: str, max_new_tokens: int, stop: Sequence[str]) -> None:
+    """Refuse what no run can begin with."""
+    check_prompt(prompt)
+    Range(1, math.inf).whole("max_new_tokens", max_new_tokens)
+    if isinstance(stop, str) or any(not text for text in stop):
+        raise ValueError("stop must be a list of texts that are not empty")
 
 
 @dataclass(frozen=True, slots=True)

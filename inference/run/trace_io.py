@@ -19,16 +19,17 @@ from inference.files.json_text import json_text
 from inference.run.trace_bounds import LARGEST_FILE, TraceError, bounded, check_extent, check_size
 from inference.trace import Metadata, Step, StopReason, Token, Trace
 
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
+"""1 knew of no chunks; its files still open."""
 LARGEST = 2**53  # of a whole number: a chart in a browser holds none above it exactly
 LONGEST_S = 1e6  # of a stage: eleven days
-_MEASURED = [field.name for field in fields(Step) if field.name not in ("candidates", "raw")]
+_MEASURED = [field.name for field in fields(Step) if field.name not in ("candidates", "chunks", "raw")]
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     format: Literal["two-phases-trace"]
-    version: Literal[1]
+    version: Literal[1, 2]
     metadata: Metadata
     prompt: str
     prompt_tokens: tuple[Token, ...]
@@ -146,6 +147,7 @@ def _check_story(trace: Trace) -> None:
         is_timed = min(times) >= 0 and step.forward_s > 0 and max(times) <= LONGEST_S
         if not is_timed or not 0 <= step.kv_bytes <= LARGEST or step.logprob > 0 or step.entropy < 0:
             raise TraceError(f"steps.{place}: a time, a size or a probability is out of range")
+        _check_chunks(step)
         if any(not 0 <= c.probability <= 1 or not 0 <= c.sampling_probability <= 1 for c in step.candidates):
             raise TraceError(f"steps.{place}: a candidate's probability is not between 0 and 1")
     if trace.key_norms and len(trace.key_norms) != trace.steps[-1].context_len:
@@ -157,6 +159,15 @@ def _check_story(trace: Trace) -> None:
     roofs = trace.ceilings
     if roofs and (min(roofs.bandwidth, roofs.flops) <= 0 or roofs.overhead_s < 0):
         raise TraceError("ceilings: bandwidth and flops must be above 0, overhead_s 0 or more")
+
+
+def _check_chunks(step: Step) -> None:
+    if not step.chunks:
+        return
+    num_fed, took_s = sum(c.num_query_tokens for c in step.chunks), math.fsum(c.forward_s for c in step.chunks)
+    is_whole = num_fed == step.num_query_tokens and math.isclose(took_s, step.forward_s, rel_tol=1e-6)
+    if not is_whole or any(c.num_query_tokens < 1 or c.forward_s <= 0 for c in step.chunks):
+        raise TraceError(f"steps.{step.index}: its chunks must add up to the tokens and the time of the pass")
 
 
 def _check_shape(spec: ModelSpec) -> None:
@@ -207,10 +218,14 @@ def to_perfetto(trace: Trace) -> str:
             if seconds > 0:
                 name = step.phase if stage == "forward" else stage
                 args = {"step": step.number, "context_len": step.context_len, "token": step.text}
-                events.append(
+                chunks = step.chunks if stage == "forward" else ()
+                parts = [chunk.forward_s for chunk in chunks] or [seconds]
+                starts = [now + sum(parts[:place]) for place in range(len(parts))]
+                events += [
                     {"ph": "X", "pid": 1, "tid": 1, "name": name, "cat": step.phase}
-                    | {"ts": now * 1e6, "dur": seconds * 1e6, "args": args}
-                )
+                    | {"ts": start * 1e6, "dur": part * 1e6, "args": args}
+                    for start, part in zip(starts, parts, strict=True)
+                ]
             now += seconds
         events.append(
             {"ph": "C", "pid": 1, "name": "KV cache bytes", "ts": now * 1e6, "args": {"bytes": step.kv_bytes}}

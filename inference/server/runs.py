@@ -1,7 +1,7 @@
 """The learners' runs on one machine: who owns which, and whose KV cache gives way when memory runs short."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 
 from inference.cost import kv_bytes
@@ -14,6 +14,12 @@ from inference.run.recipe import Recipe
 from inference.server.owned import Owned, Run
 
 MAX_BRANCHES = 8
+GIVE_WAY_S = 0.25
+"""A prefill expected to take longer is fed in chunks of about so long while others are here."""
+PRESENT_S = 60.0
+"""Who has stepped within so long is here."""
+FIRST_CHUNK, SMALLEST_CHUNK = 256, 32
+"""Tokens: before any prefill was timed, and below which chunks cost more than they give."""
 
 
 class Runs(Owned):
@@ -26,12 +32,13 @@ class Runs(Owned):
     def __init__(self, engine: Engine, worker: Worker, limits: Limits) -> None:
         super().__init__(limits.max_learners)
         self._engine, self._worker, self._limits = engine, worker, limits
+        self._tokens_per_s = 0.0  # of the newest prefill
 
     def start(self, learner: str, recipe: Recipe) -> "Future[Run]":
         """A new run in place of the learner's old one: tokenise, check, prefill. ValueError refuses it."""
         self._limits.check(recipe)
 
-        def job(queue_s: float) -> Run:
+        def job(queue_s: float) -> Run | Generator[None, None, Run]:
             generation = Generation(
                 self._engine,
                 recipe.prompt,
@@ -46,12 +53,44 @@ class Runs(Owned):
                 params.check_vocabulary(self._engine.spec.vocab_size)
             self._make_room(None, kv_bytes(self._engine.spec, context_len=len(generation.trace.prompt_tokens)))
             run = Run(generation, recipe)
-            _step(run, queue_s)
-            run.publish()
-            self.keep(learner, run)
-            return run
+            size = self._chunk(len(generation.trace.prompt_tokens), learner)
+            return (
+                self._prefilled(run, learner, queue_s)
+                if size == 0
+                else self._in_chunks(run, learner, size, queue_s)
+            )
 
         return self._worker.submit(job)
+
+    def _prefilled(self, run: Run, learner: str, queue_s: float) -> Run:
+        _step(run, queue_s)
+        newest = run.generation.trace.steps[0]
+        self._tokens_per_s = newest.num_query_tokens / newest.forward_s
+        run.publish()
+        self.keep(learner, run)
+        return run
+
+    def _in_chunks(self, run: Run, learner: str, size: int, queue_s: float) -> Generator[None, None, Run]:
+        """The worker runs what waits between two chunks; that time is queueing too."""
+        num_left, began_s, fed_s = len(run.generation.trace.prompt_tokens), time.monotonic(), 0.0
+        while num_left > size:
+            fed_s += run.generation.feed(size).forward_s
+            num_left -= size
+            yield
+        return self._prefilled(run, learner, queue_s + max(time.monotonic() - began_s - fed_s, 0.0))
+
+    def _chunk(self, num_tokens: int, learner: str) -> int:
+        """Tokens that one pass of a prefill may take, so that the others wait no longer; 0 for all of them.
+
+        Who is alone on the machine has nobody to give way to, and one pass is quicker than several.
+        """
+        now = time.monotonic()
+        others = [run for name, run in self.newest() if name != learner and now - run.last_used_s < PRESENT_S]
+        if not others and not self._worker.num_waiting:
+            return 0
+        expected = int(self._tokens_per_s * GIVE_WAY_S) if self._tokens_per_s else FIRST_CHUNK
+        size = max(expected, SMALLEST_CHUNK)
+        return size if num_tokens > size + SMALLEST_CHUNK else 0
 
     def advance(self, learner: str, expected: int, *, params: SamplingParams | None = None) -> "Future[Run]":
         """One decode pass; with `params`, sampled under new settings from here on."""

@@ -116,7 +116,7 @@ FIRST_SETTINGS = ("metadata", "sampling", 0, 1)
 IMPOSSIBLE = {
     "no format": lambda d: d.pop("format"),
     "another format": put("format", value="chrome-trace"),
-    "a later version": put("version", value=2),
+    "a later version": put("version", value=3),
     "an unknown key": put("extra", value=1),
     "an unknown key in a step": put("steps", 0, "extra", value=1),
     "an unknown key in the settings": put(*FIRST_SETTINGS, "heat", value=1),
@@ -224,8 +224,8 @@ def test_a_file_that_is_no_trace_is_refused(text: str | bytes) -> None:
 
 
 def test_a_version_this_app_does_not_know_is_named(trace: Trace) -> None:
-    with pytest.raises(TraceError, match="another trace version than 1"):
-        Trace.from_json(changed(trace, put("version", value=2)))
+    with pytest.raises(TraceError, match="another trace version than 2"):
+        Trace.from_json(changed(trace, put("version", value=3)))
 
 
 def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch, trace: Trace) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,6 +13,7 @@ from inference.arithmetic.units import seconds
 from inference.cost import Work, forward_work, kv_bytes
 from inference.trace import Phase, Step, Trace
 from pages.charts.palette import (
+    CARD,
     COLOURS,
     DASHED,
     DECODE,
@@ -34,8 +36,15 @@ def work_of(spec: ModelSpec, num_query_tokens: int, context_len: int) -> Work:
 
 
 def step_work(trace: Trace, step: Step) -> Work:
-    """The estimated work of a measured step."""
-    return work_of(trace.metadata.spec, step.num_query_tokens, step.context_len)
+    """The estimated work of a measured step; of one in chunks, of them all: each reads the weights anew."""
+    spec, context_len = trace.metadata.spec, step.context_len - step.num_query_tokens
+    if not step.chunks:
+        return work_of(spec, step.num_query_tokens, step.context_len)
+    parts = []
+    for chunk in step.chunks:
+        context_len += chunk.num_query_tokens
+        parts.append(work_of(spec, chunk.num_query_tokens, context_len))
+    return Work.of_all(parts)
 
 
 def step_floors(trace: Trace, step: Step) -> Floors | None:
@@ -52,6 +61,7 @@ def latency_per_pass(trace: Trace | None) -> go.Figure:
             _skyline(chart, phase, steps)
         elif steps:
             _bars(chart, phase, steps)
+    _chunk_marks(chart, trace.steps[:1])
     _floor_marks(chart, trace)
     chart.update_xaxes(range=[0.4, max(20, len(trace.steps)) + 0.6])
     chart.update_yaxes(rangemode="tozero")
@@ -68,6 +78,20 @@ def _bars(chart: go.Figure, phase: Phase, steps: list[Step]) -> None:
         hovertext=[_step_words(step) for step in steps],
         hoverinfo="text",
     )
+
+
+def _chunk_marks(chart: go.Figure, steps: Sequence[Step]) -> None:
+    """A line in the bar of a prefill at the end of each of its chunks."""
+    for step in steps:
+        for end_s in list(accumulate(chunk.forward_s for chunk in step.chunks))[:-1]:
+            chart.add_shape(
+                type="line",
+                x0=step.number - 0.4,
+                x1=step.number + 0.4,
+                y0=end_s * 1e3,
+                y1=end_s * 1e3,
+                line={"color": CARD, "width": 1.5},
+            )
 
 
 def _skyline(chart: go.Figure, phase: Phase, steps: list[Step]) -> None:
@@ -108,7 +132,11 @@ def step_numbers(steps: Sequence[Step]) -> "np.ndarray[tuple[int], np.dtype[np.i
 
 def _step_words(step: Step) -> str:
     token = literal(visible(step.raw))
-    return f"step {step.number}, {step.phase}: {token}<br>{seconds(step.forward_s)} for {step.num_query_tokens} in"
+    chunks = f", in {len(step.chunks)} chunks" if step.chunks else ""
+    return (
+        f"step {step.number}, {step.phase}: {token}<br>"
+        f"{seconds(step.forward_s)} for {step.num_query_tokens} in{chunks}"
+    )
 
 
 def kv_growth(trace: Trace | None) -> go.Figure:

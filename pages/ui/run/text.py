@@ -52,7 +52,8 @@ def _pass(trace: Trace) -> Card:
     return Card(
         kicker=step.phase.capitalize(),
         title=f"{tokens_in}, 1 token out",
-        note=f"{step.context_len:,} tokens in the cache; “{visible(step.raw)}” is not among them yet.",
+        note=f"{step.context_len:,} tokens in the cache; “{visible(step.raw)}” is not among them yet."
+        + _chunks(step),
         figures=(
             Figure(seconds(step.forward_s), "measured"),
             Figure(scaled(work.flops, "FLOP"), "work, estimated"),
@@ -63,6 +64,10 @@ def _pass(trace: Trace) -> Card:
         accent=step.phase,
         height=_PASS_HEIGHT,
     )
+
+
+def _chunks(step: Step) -> str:
+    return f" Fed in {len(step.chunks)} chunks, so that others could step between them." if step.chunks else ""
 
 
 def _verdict(trace: Trace, step: Step) -> str:
