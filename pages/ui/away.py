@@ -6,8 +6,9 @@ from pages.ui import state
 
 
 def say_if_away() -> None:
-    if state.laboratory().is_away:
-        _away()
+    with st.container(key="away"):  # always there, so that nothing below it changes its place
+        if state.laboratory().is_away:
+            _away()
 
 
 @st.fragment(run_every=1.0)
