@@ -53,6 +53,7 @@ class LaboratoryElsewhere:
         self._works = Works(self._calls, self._send, self._refuse_if_away)
         self._background = Worker()
         self._is_loaded = False
+        self._ceilings: Ceilings | None = None  # of this machine, whichever process measured them
         self.engine: Loaded | None = None
         self.runs: RunsElsewhere | None = None
         self.experiments: Experiments | None = None
@@ -105,7 +106,7 @@ class LaboratoryElsewhere:
 
     @property
     def ceilings(self) -> Ceilings | None:
-        return self._pulse.ceilings
+        return self._pulse.ceilings or self._ceilings
 
     @property
     def ceilings_fraction(self) -> float | None:
@@ -188,7 +189,7 @@ class LaboratoryElsewhere:
             case Loaded() as engine:
                 self._loaded(engine)
             case Pulse() as pulse:
-                self._pulse = pulse
+                self._pulse, self._ceilings = pulse, pulse.ceilings or self._ceilings
                 self._calls.in_hand(pulse.in_hand)
             case Told(number, report):
                 self._works.told(number, report)

@@ -223,6 +223,7 @@ def test_when_it_is_killed_that_is_said_within_two_seconds_and_the_run_goes_on(
     runs.put_aside("carl")
     os.kill(old, signal.SIGKILL)
     assert wait_until(lambda: laboratory.is_away, 2)
+    assert laboratory.ceilings is not None, "they are the machine's, not the process's"
     assert "was killed" in laboratory.status.sentence
     on_its_way = runs.advance("anna", 4)  # pressed while there is no engine
     assert len(run.trace.steps) == 4, "nothing that was answered is lost"
