@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from pages.ui.classes.secret import VARIABLE
 from tests.browser import chromium
+from tests.browser.driving.desks import Desks
 from tests.browser.driving.lab_page import PATIENCE_S, LabPage
 
 ROOT = Path(__file__).parents[2]
@@ -92,25 +93,34 @@ def browser() -> Iterator[Browser]:
         yield playwright.chromium.launch(executable_path=chromium.find(), args=arguments)
 
 
+@pytest.fixture(scope="session")
+def desks(server: str, browser: Browser) -> Desks:
+    return Desks(browser, server)
+
+
 @pytest.fixture
-def lab(server: str, browser: Browser) -> Iterator[LabPage]:
+def lab(desks: Desks) -> Iterator[LabPage]:
     """A learner's own browser on the main screen; fails on any console error or foreign request."""
-    page = LabPage.open(browser, server)
-    yield page
-    page.close()
+    with desks.learner() as page:
+        yield page
 
 
 @pytest.fixture
-def visitor(server: str, browser: Browser) -> Iterator[LabPage]:
+def visitor(desks: Desks) -> Iterator[LabPage]:
     """A learner's own browser, on no page yet."""
-    page = LabPage.open(browser, server, None)
-    yield page
-    page.close()
+    with desks.learner(None) as page:
+        yield page
 
 
 @pytest.fixture
-def other_lab(server: str, browser: Browser) -> Iterator[LabPage]:
-    """Another learner's browser."""
-    page = LabPage.open(browser, server)
-    yield page
-    page.close()
+def other_visitor(desks: Desks) -> Iterator[LabPage]:
+    """Another learner's browser, on no page yet."""
+    with desks.learner(None) as page:
+        yield page
+
+
+@pytest.fixture
+def other_lab(desks: Desks) -> Iterator[LabPage]:
+    """Another learner's browser, on the main screen."""
+    with desks.learner() as page:
+        yield page

@@ -3,10 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from quizzes import ChoiceQuestion, load_questions
 from tests.browser.conftest import TEACHER_SECRET
+from tests.browser.driving.desks import Desks
 from tests.browser.driving.lab_page import LabPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
@@ -15,14 +16,18 @@ LESSON = "1. The inference loop"
 
 
 def test_two_learners_answer_at_once_and_the_teacher_counts_both(
-    lab: LabPage, other_lab: LabPage, server: str, browser: Browser
+    visitor: LabPage, other_visitor: LabPage, desks: Desks
 ) -> None:
-    teacher = LabPage.open(browser, server, "/class")
-    link = _new_class(teacher)
-    for learner, name in ((lab, "Ana"), (other_lab, "Bo")):
-        _join(learner, link.removeprefix(server), name)
-        learner.page.get_by_role("link", name=LESSON).click()
-    _answer_at_once([lab, other_lab])
+    with desks.learner("/class") as teacher:
+        link = _new_class(teacher)
+        for learner, name in ((visitor, "Ana"), (other_visitor, "Bo")):
+            _join(learner, link.removeprefix(learner.address), name)
+            learner.page.get_by_role("link", name=LESSON).click()
+        _answer_at_once([visitor, other_visitor])
+        _expect_both_counted(teacher)
+
+
+def _expect_both_counted(teacher: LabPage) -> None:
     teacher.expect_text("2 joined, 2 of them answered something.")  # without a press
     teacher.reload()
     teacher.expect_text("2 joined, 2 of them answered something.")
@@ -33,7 +38,6 @@ def test_two_learners_answer_at_once_and_the_teacher_counts_both(
     counts = {choice.id: 0 for choice in QUESTION.choices} | {"n": 1, "n-plus-one": 1}
     for choice in QUESTION.choices:
         expect(card.get_by_text(re.compile(f"{re.escape(choice.text)}: {counts[choice.id]}$"))).to_be_visible()
-    teacher.close()
 
 
 def _new_class(teacher: LabPage) -> str:

@@ -37,55 +37,55 @@ def exported(lab: LabPage) -> list[str]:
 
 
 def test_an_address_copied_on_any_page_shows_another_browser_nothing_of_its_owner(
-    lab: LabPage, visitor: LabPage
+    visitor: LabPage, other_visitor: LabPage
 ) -> None:
-    answer(lab)
-    assert exported(lab) == [QUESTION.id]
-    key = bookmark_of(lab).partition("?key=")[2]
+    answer(visitor)
+    assert exported(visitor) == [QUESTION.id]
+    key = bookmark_of(visitor).partition("?key=")[2]
     for path in pages():
-        lab.go(f"/{path}")
-        address = lab.page.url
+        visitor.go(f"/{path}")
+        address = visitor.page.url
         assert key not in address
         assert "key=" not in address
-        visitor.go(address.removeprefix(visitor.address))
-        assert key not in visitor.page.content()
-    visitor.go(LESSON)
-    expect(visitor.page.locator(f".st-key-card-{QUESTION.id}").get_by_text("Right.")).to_have_count(0)
-    assert exported(visitor) == []
-    assert exported(lab) == [QUESTION.id]
-
-
-def test_a_bookmark_is_opened_on_purpose_and_ones_own_leads_back(lab: LabPage, visitor: LabPage) -> None:
-    answer(lab)
-    bookmark = bookmark_of(lab)
-    visitor.go(LESSON)
-    own = bookmark_of(visitor)
-    visitor.page.goto(bookmark)
-    visitor.page.get_by_role("link", name="Stay as I am").click()
-    visitor.wait_idle()
-    assert visitor.page.url == f"{visitor.address}/lessons"
-    assert exported(visitor) == []
-    continue_from(visitor, bookmark)
+        other_visitor.go(address.removeprefix(other_visitor.address))
+        assert key not in other_visitor.page.content()
+    other_visitor.go(LESSON)
+    expect(other_visitor.page.locator(f".st-key-card-{QUESTION.id}").get_by_text("Right.")).to_have_count(0)
+    assert exported(other_visitor) == []
     assert exported(visitor) == [QUESTION.id]
-    visitor.reload()
-    assert bookmark_of(visitor) == bookmark
-    visitor.go(bookmark.removeprefix(visitor.address))  # one's own now: nothing to ask
-    assert visitor.page.url == f"{visitor.address}/lessons"
-    continue_from(visitor, own)
-    assert exported(visitor) == []
 
 
-def test_back_leads_to_the_page_before_and_not_through_the_views_of_this_one(lab: LabPage) -> None:
-    lab.go("/kv-cache?view=growth")
+def test_a_bookmark_is_opened_on_purpose_and_ones_own_leads_back(visitor: LabPage, other_visitor: LabPage) -> None:
+    answer(visitor)
+    bookmark = bookmark_of(visitor)
+    other_visitor.go(LESSON)
+    own = bookmark_of(other_visitor)
+    other_visitor.page.goto(bookmark)
+    other_visitor.page.get_by_role("link", name="Stay as I am").click()
+    other_visitor.wait_idle()
+    assert other_visitor.page.url == f"{other_visitor.address}/lessons"
+    assert exported(other_visitor) == []
+    continue_from(other_visitor, bookmark)
+    assert exported(other_visitor) == [QUESTION.id]
+    other_visitor.reload()
+    assert bookmark_of(other_visitor) == bookmark
+    other_visitor.go(bookmark.removeprefix(other_visitor.address))  # one's own now: nothing to ask
+    assert other_visitor.page.url == f"{other_visitor.address}/lessons"
+    continue_from(other_visitor, own)
+    assert exported(other_visitor) == []
+
+
+def test_back_leads_to_the_page_before_and_not_through_the_views_of_this_one(visitor: LabPage) -> None:
+    visitor.go("/kv-cache?view=growth")
     for view, name in {"Formula": "?view=formula", "With and without": "", "Blocks": "?view=blocks"}.items():
-        lab.view(view)
-        expect(lab.page).to_have_url(f"{lab.address}/kv-cache{name}")
-    lab.page.get_by_role("link", name="Roofline", exact=True).click()
-    expect(lab.page).to_have_url(f"{lab.address}/roofline")
-    expect(lab.page).to_have_title("Roofline · Two Phases")
-    lab.page.go_back()
-    expect(lab.page).to_have_url(f"{lab.address}/kv-cache?view=blocks")
-    expect(lab.page.get_by_role("heading", name="KV cache", level=1)).to_be_visible()
+        visitor.view(view)
+        expect(visitor.page).to_have_url(f"{visitor.address}/kv-cache{name}")
+    visitor.page.get_by_role("link", name="Roofline", exact=True).click()
+    expect(visitor.page).to_have_url(f"{visitor.address}/roofline")
+    expect(visitor.page).to_have_title("Roofline · Two Phases")
+    visitor.page.go_back()
+    expect(visitor.page).to_have_url(f"{visitor.address}/kv-cache?view=blocks")
+    expect(visitor.page.get_by_role("heading", name="KV cache", level=1)).to_be_visible()
 
 
 def test_a_run_is_opened_from_the_address_bar_in_another_browser(lab: LabPage, visitor: LabPage) -> None:
@@ -100,10 +100,10 @@ def test_a_run_is_opened_from_the_address_bar_in_another_browser(lab: LabPage, v
     lab.expect_step(3)
 
 
-def test_a_term_has_an_address(lab: LabPage) -> None:
-    lab.go("/glossary#kv-cache")
-    expect(lab.page.locator("#kv-cache")).to_be_in_viewport()
-    assert lab.page.url.endswith("/glossary#kv-cache")
+def test_a_term_has_an_address(visitor: LabPage) -> None:
+    visitor.go("/glossary#kv-cache")
+    expect(visitor.page.locator("#kv-cache")).to_be_in_viewport()
+    assert visitor.page.url.endswith("/glossary#kv-cache")
 
 
 def test_below_a_path_pages_open_and_charts_draw(server_below_a_path: str, browser: Browser) -> None:
@@ -113,11 +113,9 @@ def test_below_a_path_pages_open_and_charts_draw(server_below_a_path: str, brows
     assert page.page.url == f"{server_below_a_path}/lesson-02"
     page.go("/kv-cache?view=formula")
     page.page.wait_for_selector(".tp-chart[data-drawn]")
+    page.go("")  # without the slash
+    page.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
     page.close()
-    root = LabPage.open(browser, server_below_a_path, None)
-    root.go("")  # without the slash
-    root.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
-    root.close()
 
 
 @pytest.mark.parametrize(("status", "body"), [(404, "no"), (200, "<!DOCTYPE html>")])

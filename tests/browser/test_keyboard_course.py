@@ -1,7 +1,7 @@
 """A lesson by keyboard alone, and the bookmark that brings its reader back into the middle of it."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from lessons import Ask, load_lessons
 from quizzes import Question, load_questions
@@ -15,24 +15,23 @@ QUESTIONS = {question.id: question for question in load_questions()}
 
 
 def test_every_kind_of_question_is_answered_without_a_mouse_and_a_bookmark_leads_back(
-    lab: LabPage, server: str, browser: Browser
+    visitor: LabPage, other_visitor: LabPage
 ) -> None:
     asked = [QUESTIONS[name] for name in LESSON.questions]
     assert {one.kind for one in asked} == {one.kind for one in QUESTIONS.values()}, "take a lesson with every kind"
-    lab.go(f"/lesson-{LESSON.number:02}")
-    expect(lab.page.locator(f".st-key-card-{asked[-1].id}")).to_be_attached(timeout=30_000)
-    lab.wait_idle()
-    keyboard, half = Keyboard(lab), len(asked) // 2
+    visitor.go(f"/lesson-{LESSON.number:02}")
+    expect(visitor.page.locator(f".st-key-card-{asked[-1].id}")).to_be_attached(timeout=30_000)
+    visitor.wait_idle()
+    keyboard, half = Keyboard(visitor), len(asked) // 2
     for question in asked[:half]:
         keyboard.answer(question)
-    _expect_to_go_on(browser, server, bookmark_of(lab), answered=asked[0], at=asked[half])
+    _expect_to_go_on(other_visitor, bookmark_of(visitor), answered=asked[0], at=asked[half])
     for question in asked[half:]:
         keyboard.answer(question)
 
 
-def _expect_to_go_on(browser: Browser, server: str, bookmark: str, *, answered: Question, at: Question) -> None:
+def _expect_to_go_on(other: LabPage, bookmark: str, *, answered: Question, at: Question) -> None:
     """In another browser, which has the bookmark and nothing else."""
-    other = LabPage.open(browser, server, None)
     continue_from(other, bookmark)
     other.go(f"/lesson-{LESSON.number:02}")
     section = next(
@@ -44,4 +43,3 @@ def _expect_to_go_on(browser: Browser, server: str, bookmark: str, *, answered: 
     expect(other.page.locator(f".st-key-card-{answered.id}").get_by_text("Right.").first).to_be_visible()
     other.page.get_by_role("link", name="Lessons", exact=True).click()
     expect(other.button(f"Go on with {LESSON.number}. {LESSON.title}")).to_be_visible()
-    other.close()

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
+from tests.browser.driving.desks import Desks
 from tests.browser.driving.lab_page import LabPage
 from tests.browser.driving.steady import check
 
@@ -25,12 +26,11 @@ LABS = {
 
 
 @pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["1280-light", "390-dark"])
-def screen(server: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
-    """One browser for all labs: it loads Streamlit and Plotly once."""
+def screen(desks: Desks, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+    """One learner for all labs."""
     width, scheme = request.param
-    lab = LabPage.open(browser, server, None, width=width, scheme=scheme)
-    yield lab
-    lab.close()
+    with desks.learner(None, width=width, scheme=scheme) as lab:
+        yield lab
 
 
 @pytest.mark.parametrize("path", LABS)

@@ -5,8 +5,9 @@ import io
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
+from tests.browser.driving.desks import Desks
 from tests.browser.driving.lab_page import LabPage
 from tests.browser.driving.steady import check
 
@@ -33,45 +34,40 @@ def _type(lab: LabPage, label: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_every_view_fits_and_has_no_serious_accessibility_problem(
-    server: str, browser: Browser, width: int, scheme: str
-) -> None:
-    lab = LabPage.open(browser, server, "/planner", width=width, scheme=scheme)
-    for view in VIEWS:
-        lab.view(view)
-        check(lab)
-    lab.close()
+def test_every_view_fits_and_has_no_serious_accessibility_problem(desks: Desks, width: int, scheme: str) -> None:
+    with desks.learner("/planner", width=width, scheme=scheme) as lab:
+        for view in VIEWS:
+            lab.view(view)
+            check(lab)
 
 
-def test_a_plan_made_by_keyboard_is_made_again_by_its_link_and_exported(server: str, browser: Browser) -> None:
-    lab = LabPage.open(browser, server, "/planner")
-    expect(lab.page.locator(".pa-value")).to_have_count(5)
-    _type(lab, "Prompt tokens", "4096")
-    _type(lab, "Conversations", "16")
-    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
-    numbers = _numbers(lab)
-    table = list(csv.DictReader(io.StringIO(lab.exported("CSV"))))
+def test_a_plan_made_by_keyboard_is_made_again_by_its_link_and_exported(visitor: LabPage) -> None:
+    visitor.go("/planner")
+    expect(visitor.page.locator(".pa-value")).to_have_count(5)
+    _type(visitor, "Prompt tokens", "4096")
+    _type(visitor, "Conversations", "16")
+    visitor.expect_text(re.compile("16 prompts of 4,096 tokens"))
+    numbers = _numbers(visitor)
+    table = list(csv.DictReader(io.StringIO(visitor.exported("CSV"))))
     assert {row["name"]: row["value"] for row in table}["prompt_tokens"] == "4096"
-    assert lab.exported("Markdown").startswith("# Llama-3.1-8B on NVIDIA H100")
-    lab.press("Export")
-    address = lab.page.locator(".st-key-planner-export code, [data-testid=stPopoverBody] code").first.inner_text()
-    lab.go("/planner?" + address.partition("?")[2])
-    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
-    assert _numbers(lab) == numbers
-    lab.close()
+    assert visitor.exported("Markdown").startswith("# Llama-3.1-8B on NVIDIA H100")
+    visitor.press("Export")
+    address = visitor.page.locator(
+        ".st-key-planner-export code, [data-testid=stPopoverBody] code"
+    ).first.inner_text()
+    visitor.go("/planner?" + address.partition("?")[2])
+    visitor.expect_text(re.compile("16 prompts of 4,096 tokens"))
+    assert _numbers(visitor) == numbers
 
 
 @pytest.mark.parametrize("pause_ms", [0, 5, 10])
-def test_two_changes_made_before_the_first_is_answered_both_hold(
-    server: str, browser: Browser, pause_ms: int
-) -> None:
-    lab = LabPage.open(browser, server, "/planner")
-    expect(lab.page.locator(".pa-value")).to_have_count(5)
+def test_two_changes_made_before_the_first_is_answered_both_hold(visitor: LabPage, pause_ms: int) -> None:
+    visitor.go("/planner")
+    expect(visitor.page.locator(".pa-value")).to_have_count(5)
     for label, value in (("Prompt tokens", "4096"), ("Conversations", "16")):
-        lab.page.get_by_role("spinbutton", name=label).focus()
-        lab.page.keyboard.press("Control+A")
-        lab.page.keyboard.type(value)
-        lab.page.keyboard.press("Enter")
-        lab.page.wait_for_timeout(pause_ms)
-    lab.expect_text(re.compile("16 prompts of 4,096 tokens"))
-    lab.close()
+        visitor.page.get_by_role("spinbutton", name=label).focus()
+        visitor.page.keyboard.press("Control+A")
+        visitor.page.keyboard.type(value)
+        visitor.page.keyboard.press("Enter")
+        visitor.page.wait_for_timeout(pause_ms)
+    visitor.expect_text(re.compile("16 prompts of 4,096 tokens"))

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser
 
+from tests.browser.driving.desks import Desks
 from tests.browser.driving.lab_page import CHARTS, LabPage
 from tests.browser.driving.steady import check
 
@@ -60,23 +61,24 @@ def test_stepping_playing_and_scrubbing_replace_no_chart_and_move_nothing(lab: L
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_screen_scrolls_sideways_or_has_a_serious_accessibility_problem(
-    server: str, browser: Browser, width: int, scheme: str
+    desks: Desks, width: int, scheme: str
 ) -> None:
-    lab = LabPage.open(browser, server, width=width, scheme=scheme)
-    check(lab)
-    lab.prefill("Once upon a time")
-    lab.next(2)
-    lab.wait_drawn()
-    check(lab)
-    lab.page.get_by_role("button", name="Latency per pass as a table").click()
-    lab.wait_idle()
-    check(lab)
-    lab.go("/")
-    lab.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
-    check(lab)
-    lab.close()
+    with desks.learner(width=width, scheme=scheme) as lab:
+        check(lab)
+        lab.prefill("Once upon a time")
+        lab.next(2)
+        lab.wait_drawn()
+        check(lab)
+        lab.page.get_by_role("button", name="Latency per pass as a table").click()
+        lab.wait_idle()
+        check(lab)
+        lab.go("/")
+        lab.page.wait_for_selector(".st-key-start-latency .tp-chart[data-drawn]")
+        check(lab)
 
 
-def test_the_page_holds_still_while_it_loads(lab: LabPage) -> None:
+def test_the_page_holds_still_while_it_loads(server: str, browser: Browser) -> None:
+    lab = LabPage.open(browser, server)  # which has no font and no script yet
     lab.page.wait_for_timeout(1500)
     assert lab.page.evaluate(_LOAD_SHIFT) < 0.01
+    lab.close()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 import torch
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from inference.engine import Engine
 from inference.trace import Trace
@@ -197,7 +197,7 @@ def test_another_page_in_the_middle_of_play_loses_nothing(lab: LabPage) -> None:
     expect(lab.page.get_by_role("textbox", name="Prompt")).to_have_value(PROMPT)
 
 
-def test_the_link_reproduces_the_run_in_a_second_browser(lab: LabPage, server: str, browser: Browser) -> None:
+def test_the_link_reproduces_the_run_in_a_second_browser(lab: LabPage, visitor: LabPage) -> None:
     lab.set_prompt(PROMPT)
     lab.set_sampling("Temperature", "0.9")
     lab.set_sampling("Seed", "7")
@@ -207,10 +207,9 @@ def test_the_link_reproduces_the_run_in_a_second_browser(lab: LabPage, server: s
     first = Trace.from_json(lab.exported("JSON"))
     lab.press("Export")
     link = lab.page.get_by_text(re.compile(r"\?prompt=")).first.inner_text()
-    other = LabPage.open(browser, server, link.removeprefix(server).replace("\n", ""))
-    other.expect_step(5)
-    second = Trace.from_json(other.exported("JSON"))
-    other.close()
+    visitor.go(link.removeprefix(lab.address).replace("\n", ""))
+    visitor.expect_step(5)
+    second = Trace.from_json(visitor.exported("JSON"))
     assert [step.token_id for step in second.steps] == [step.token_id for step in first.steps]
     assert second.metadata.sampling == first.metadata.sampling
 

@@ -1,9 +1,7 @@
 """What only a browser shows of the structure experiment: a click that brings its text along, and the keyboard."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from inference.structure.examples import EXAMPLES
 from tests.browser.driving.lab_page import LabPage
@@ -16,17 +14,16 @@ def _editor(lab: LabPage) -> Locator:
 
 
 @pytest.fixture
-def structure(server: str, browser: Browser) -> Iterator[LabPage]:
-    lab = LabPage.open(browser, server, "/sampling")
-    lab.page.get_by_role("radio", name="Structure").click()
-    expect(_editor(lab)).to_have_value(EXAMPLES["person"].constraint.source)
-    lab.wait_idle()
-    lab.page.get_by_role("combobox", name="Example").click()
-    lab.page.get_by_role("option", name="Planet, choices").click()
-    expect(_editor(lab)).to_have_value(EXAMPLES["planet"].constraint.source)
-    lab.wait_idle()
-    yield lab
-    lab.close()
+def structure(visitor: LabPage) -> LabPage:
+    visitor.go("/sampling")
+    visitor.page.get_by_role("radio", name="Structure").click()
+    expect(_editor(visitor)).to_have_value(EXAMPLES["person"].constraint.source)
+    visitor.wait_idle()
+    visitor.page.get_by_role("combobox", name="Example").click()
+    visitor.page.get_by_role("option", name="Planet, choices").click()
+    expect(_editor(visitor)).to_have_value(EXAMPLES["planet"].constraint.source)
+    visitor.wait_idle()
+    return visitor
 
 
 def test_text_typed_just_before_the_click_is_what_runs(structure: LabPage) -> None:
