@@ -42,12 +42,15 @@ def test_an_address_copied_on_any_page_shows_another_browser_nothing_of_its_owne
     answer(visitor)
     assert exported(visitor) == [QUESTION.id]
     key = bookmark_of(visitor).partition("?key=")[2]
+    other_visitor.go("/my-data")
     for path in pages():
-        visitor.go(f"/{path}")
+        visitor.move(f"/{path}")
         address = visitor.page.url
         assert key not in address
         assert "key=" not in address
-        other_visitor.go(address.removeprefix(other_visitor.address))
+        page = other_visitor.page.request.get(address)  # what opening it answers, and then what is drawn
+        assert key not in page.text() + str(page.headers_array)
+        other_visitor.move(address.removeprefix(other_visitor.address))
         assert key not in other_visitor.page.content()
     other_visitor.go(LESSON)
     expect(other_visitor.page.locator(f".st-key-card-{QUESTION.id}").get_by_text("Right.")).to_have_count(0)

@@ -19,6 +19,10 @@ _STILL = """() => !document.querySelector("[data-stale=true]") && document.getAn
     one => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity)"""
 _MOUNTED = """() => [...document.querySelectorAll(".tp-chart")].every(
     one => one.dataset.drawn || !one.offsetParent || one.querySelector(".tp-plot").hidden)"""
+_MOVE = """address => {
+    history.pushState({}, "", address)
+    dispatchEvent(new PopStateEvent("popstate", { state: {} }))
+}"""
 # Streamlit asks below the page's own path first when a deep link is opened, then at the root (hazards: H22).
 _EXPECTED_404 = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
 
@@ -58,6 +62,11 @@ class LabPage:
     def go(self, path: str) -> None:
         with self._loaded():
             self.page.goto(self.address + path)
+
+    def move(self, path: str) -> None:
+        """To another page as a link of the app, or Back, leads there: what is loaded stays."""
+        with self._loaded():
+            self.page.evaluate(_MOVE, self.address + path)
 
     def reload(self) -> None:
         with self._loaded():
