@@ -78,6 +78,8 @@ def title(passes: Sequence[Sequence[SweepPoint]]) -> str:
     prompt, step = _of(passes, "prefill", 512), _of(passes, "decode", 512)
     if prompt is None or step is None:
         return "What more cores gain"
+    if not _has_gained(prompt, step):
+        return "More cores made neither phase faster here"
     return {
         "more": "More cores help the prompt more than the decode step",
         "the same": "More cores help the prompt and the decode step alike",
@@ -95,8 +97,10 @@ def words(passes: Sequence[Sequence[SweepPoint]]) -> str:
         f"With {most} cores instead of one, the prompt of 512 tokens is {significant(prompt)} times as fast, the "
         f"decode step at 512 {significant(step)} times."
     ]
-    if way(1, prompt) != "more" and way(1, step) != "more":
-        return f"{sentences[0]} No pass here got faster with more cores: other programs may have had them."
+    if not _has_gained(prompt, step):
+        return (
+            f"{sentences[0]} Neither gains: other programs may have had the cores. Measure again in a quiet hour."
+        )
     if way(step, prompt) == "more":
         sentences.append(
             "Arithmetic is shared out among cores; the weights come over one bus to memory, and asking for them "
@@ -113,12 +117,17 @@ def words(passes: Sequence[Sequence[SweepPoint]]) -> str:
     return " ".join(sentences)
 
 
+def _has_gained(prompt: float, step: float) -> bool:
+    """Without it there is no verdict on which gains more."""
+    return way(1, prompt) == "more" or way(1, step) == "more"
+
+
 def outcome() -> Outcome | None:
-    """What was measured on this machine; None before."""
+    """What was measured on this machine; None before, and where nothing gained."""
     sweep = finished(cores_job())
     passes = by_pass(sweep) if sweep else []
     prompt, step = _of(passes, "prefill", 512), _of(passes, "decode", 512)
-    if prompt is None or step is None:
+    if prompt is None or step is None or not _has_gained(prompt, step):
         return None
     return Outcome(
         _WHICH.name_of(prompt / step),
