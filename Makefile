@@ -10,6 +10,8 @@ MINUTES ?= 30
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q
 FAST := not real_model and not browser and not slow
+# Of the fast tests, by their time.
+FIRST_HALF := tests/pages tests/lessons tests/quizzes
 AVX2 := env ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 SIDE_BY_SIDE := $(BIN)/python -m tests.side_by_side
 
@@ -30,8 +32,8 @@ test-avx2: setup-dev weights
 check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@$(SIDE_BY_SIDE) types $(BIN)/mypy pages "$(PYTEST) -m '$(FAST)' tests/pages" \
-	  others "$(PYTEST) -m '$(FAST)' --ignore tests/pages --ignore tests/browser"
+	@$(SIDE_BY_SIDE) types $(BIN)/mypy pages "$(PYTEST) -m '$(FAST)' $(FIRST_HALF)" \
+	  others "$(PYTEST) -m '$(FAST)' $(FIRST_HALF:%=--ignore %) --ignore tests/browser"
 
 bench: setup-dev weights browser
 	$(BIN)/python -m benchmarks

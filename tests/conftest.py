@@ -5,6 +5,7 @@ Loads the engine's settings before anything loads torch, and tests the default m
 
 from __future__ import annotations
 
+import gc
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from inference.engine import Engine
 
 os.environ.pop("TWOPHASES_MODEL", None)
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: no collection of garbage walks through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
