@@ -39,8 +39,8 @@ def test_every_view_fits_and_has_no_serious_accessibility_problem(screen: LabPag
     for view in LABS[path]:
         screen.view(view)
         check(screen)
-        screen.see_known()
-        check(screen)
+        if screen.see_known():
+            check(screen)
     screen.expect_no_problem()
 
 

@@ -196,13 +196,15 @@ class LabPage:
             self.page.locator("[data-testid=stButtonGroup]").get_by_text(name, exact=True).first.click()
         self.wait_mounted()
 
-    def see_known(self) -> None:
-        """What somebody measured on this machine before, without a guess; nothing where nobody has."""
+    def see_known(self) -> bool:
+        """What somebody measured on this machine before, without a guess; False where nobody has."""
         veil = self.button("Show me")
-        if veil.is_visible():
-            with self.answered():
-                veil.click()
-            self.wait_mounted()
+        if not veil.is_visible():
+            return False
+        with self.answered():
+            veil.click()
+        self.wait_mounted()
+        return True
 
     def exported(self, label: str) -> str:
         self.press("Export")
