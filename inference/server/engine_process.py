@@ -60,6 +60,7 @@ class Service:
                 case Cancel(number):
                     if work := self._begun.pop(number, None):
                         work.close()
+                        self._send(Reply(number))  # the end of it, as for all that was cancelled
                     if future := self._doing.get(number):
                         future.cancel()
 
