@@ -8,6 +8,7 @@ sum of squared log ratios is minimised, robust against single odd rows. Rows hel
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,20 +79,26 @@ class Layout:
     def size(self) -> int:
         return len(_NAMES) * (len(ENGINES) + len(self.groups)) + 1
 
-    def rates(self, vector: Vector, engine: str, family: str | None) -> Efficiency:
+    def rates(
+        self, vector: Vector, groups: Iterable[tuple[str, str | None]]
+    ) -> dict[tuple[str, str | None], Efficiency]:
+        """Of each engine on each family; on hardware of no family, the engine's own."""
         engines, offsets, _ = self.split(vector)
 
-        def value(name: str) -> float:
+        def value(name: str, engine: str, family: str | None) -> float:
             offset = offsets.get((engine, family, name), 0.0)
             return _backward(name, _centre(engine, name) + engines[engine, name] + offset)
 
-        return Efficiency(
-            bandwidth_share=value("bandwidth_share"),
-            flops_share=value("flops_share"),
-            attention_share=value("attention_share"),
-            layer_s=value("layer_s"),
-            is_overlapped=engine == "eager",
-        )
+        return {
+            group: Efficiency(
+                bandwidth_share=value("bandwidth_share", *group),
+                flops_share=value("flops_share", *group),
+                attention_share=value("attention_share", *group),
+                layer_s=value("layer_s", *group),
+                is_overlapped=group[0] == "eager",
+            )
+            for group in groups
+        }
 
 
 def _centre(engine: str, name: str) -> float:
@@ -103,10 +110,12 @@ def fit(runs: tuple[PublishedRun, ...]) -> tuple[Layout, Vector]:
     """The vector with the least robust squared error."""
     layout = Layout(tuple(sorted({(run.engine, run.group[1]) for run in runs if run.group[1]})))
 
+    groups = {run.group for run in runs}
+
     def residuals(vector: Vector) -> Vector:
         engines, offsets, log_exchange = layout.split(vector)
         exchange_s = math.exp(log_exchange) * _ALL_REDUCE_S
-        rates = {run.group: layout.rates(vector, *run.group) for run in runs}
+        rates = layout.rates(vector, groups)
         rows = [
             math.log(predicted_s(run, rates[run.group], all_reduce_s=exchange_s) / run.seconds) / _TOLERANCE
             for run in runs
@@ -123,7 +132,7 @@ def written(runs: tuple[PublishedRun, ...]) -> dict[str, Any]:
     layout, vector = fit(runs)
 
     def row(engine: str, family: str | None) -> dict[str, Any]:
-        rates = layout.rates(vector, engine, family)
+        rates = layout.rates(vector, [(engine, family)])[engine, family]
         mine = [run for run in runs if run.group == (engine, family)]
         return {
             **{name: float(f"{getattr(rates, name):.{_DIGITS}g}") for name in _NAMES},
