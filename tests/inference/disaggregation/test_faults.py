@@ -161,8 +161,7 @@ def test_workers_end_when_their_parent_is_killed(words: str, tmp_path: Path) -> 
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    _, alive = psutil.wait_procs(orphans, timeout=60)
-    assert not alive
+    assert have_ended(orphans)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the moment is found by reading lines; tried on Linux only")
@@ -187,7 +186,22 @@ def test_the_weights_go_with_a_killed_parent_though_its_workers_are_stuck(words:
     assert not _weights(tmp_path)
     for one in stuck:
         one.resume()
-    psutil.wait_procs(stuck, timeout=60)
+    assert have_ended(stuck)
+
+
+def have_ended(processes: list[psutil.Process]) -> bool:
+    """Also one whose end nobody has asked about: not every machine's first process does."""
+    deadline = time.monotonic() + 60
+    while any(map(_is_alive, processes)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(map(_is_alive, processes))
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _weights(folder: Path) -> list[Path]:
