@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
@@ -25,7 +25,8 @@ _STEPPING, _READING, _RELOADING, _MEASURING = 10, 12, 5, 3
 _STEPS = 40  # of a run, then it begins anew
 _LESSONS = ("lesson-prefill", "lesson-decode", "lesson-kv-cache", "lesson-roofline", "lesson-latency", "glossary")
 _MEASURED = ("kv-cache", "recompute-start")
-_KILLS = 3
+_MOST_KILLS, _APART_S = 3, 90.0  # three losses within two minutes would have to be retried by hand
+_BACK_S = 120.0
 _ENGINE = "inference.server.engine_process"
 
 
@@ -54,8 +55,6 @@ def run(minutes: float) -> list[Measurement]:
         pages = _server(port)
         asyncio.run(_alone(port, alone))
         asyncio.run(_class(port, pages, minutes * 60, seen))
-    fifth = max(len(seen.memory) // 5, 1)
-    middle, last = (statistics.median(part) for part in (seen.memory[fifth : 2 * fifth], seen.memory[-fifth:]))
     people = _STEPPING + _READING + _RELOADING + _MEASURING
     detail = {
         "minutes": minutes,
@@ -68,9 +67,9 @@ def run(minutes: float) -> list[Measurement]:
         Measurement(f"{people} learners, a page action, p95", _p95(seen.actions_s), "s", limit=0.5, detail=detail),
         Measurement(f"{_STEPPING} of them stepping, a press, p95", _p95(seen.presses_s), "s"),
         Measurement("decode pass, in the class / alone, medians", slower, limit=1.1),
-        Measurement("pages' memory, last fifth / second fifth", last / middle, limit=1.1),
-        Measurement("pages' descriptors, last / first", seen.descriptors[-1] / seen.descriptors[0], limit=1.2),
-        Measurement("engine killed, longest until it was back", max(seen.restarts_s), "s"),
+        Measurement("pages' memory, last fifth / second fifth", _growth(seen.memory), limit=1.1),
+        Measurement("pages' descriptors, last fifth / second fifth", _growth(seen.descriptors), limit=1.2),
+        Measurement("engine killed, longest until it was back", max(seen.restarts_s, default=0.0), "s"),
         Measurement(
             "steps lost or doubled, runs lost, pages failed",
             len(seen.faults),
@@ -78,6 +77,12 @@ def run(minutes: float) -> list[Measurement]:
             detail={"faults": "; ".join(seen.faults)[:500]},
         ),
     ]
+
+
+def _growth(samples: Sequence[float]) -> float:
+    """Of the last fifth of the time against the second: the first is still filling up."""
+    fifth = max(len(samples) // 5, 1)
+    return statistics.median(samples[-fifth:]) / statistics.median(samples[fifth : 2 * fifth])
 
 
 def _p95(values: list[float]) -> float:
@@ -166,8 +171,9 @@ async def _watch(pages: psutil.Process, seen: _Seen, is_over: Callable[[], bool]
 
 async def _kill(pages: psutil.Process, port: int, seconds: float, seen: _Seen) -> None:
     """Evenly over the time, the first and the last part in peace."""
-    for _ in range(_KILLS):
-        await asyncio.sleep(seconds / (_KILLS + 1))
+    kills = min(_MOST_KILLS, int(seconds / _APART_S))
+    for _ in range(kills):
+        await asyncio.sleep(seconds / (kills + 1))
         old = _engine(pages)
         if old is None:
             continue
@@ -175,6 +181,9 @@ async def _kill(pages: psutil.Process, port: int, seconds: float, seen: _Seen) -
         start_s = time.monotonic()
         while _engine(pages) in (None, old) or not await asyncio.to_thread(_is_ready, port):
             await asyncio.sleep(0.2)
+            if time.monotonic() - start_s > _BACK_S:
+                seen.faults.append("a killed engine did not come back")
+                return
         seen.restarts_s.append(time.monotonic() - start_s)
 
 
